@@ -1,0 +1,136 @@
+"""When the chunks of one stream arrived, on the client's clock."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+
+from otel_specdecode.model.gaps import GAP_BOUNDS_S, ChunkGaps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrivals:
+    """What a clock beside the client saw of one stream.
+
+    Instants are seconds since the request was sent; `None` means that it never
+    happened.
+
+    Attributes:
+        num_chunks: chunks of any kind, hidden ones included.
+        num_choice_chunks: chunks with a choice, the role chunk left out. On vLLM
+            these are engine steps unless something merged or split them.
+        num_content_chunks: chunks that carried text, reasoning, a tool call or a
+            refusal.
+        first_choice_s: first chunk with a choice, the role chunk included.
+        first_content_s: first content chunk.
+        last_content_s: last content chunk.
+        last_choice_s: last chunk with a choice.
+        last_chunk_s: last chunk of any kind.
+        gaps: gaps between content chunks.
+        consumer_s: time that the application spent between two reads, seconds.
+    """
+
+    num_chunks: int = 0
+    num_choice_chunks: int = 0
+    num_content_chunks: int = 0
+    first_choice_s: float | None = None
+    first_content_s: float | None = None
+    last_content_s: float | None = None
+    last_choice_s: float | None = None
+    last_chunk_s: float | None = None
+    gaps: ChunkGaps
+    consumer_s: float = 0.0
+
+
+class StreamTally:
+    """Counts the chunks of one stream while they arrive.
+
+    The one mutable object of a stream. Readings are seconds of any one monotonic
+    clock; `freeze` turns them into offsets from the request.
+    """
+
+    __slots__ = (
+        "_gap_counts",
+        "_gap_max",
+        "consumer_s",
+        "first_choice_at",
+        "first_content_at",
+        "last_choice_at",
+        "last_chunk_at",
+        "last_content_at",
+        "num_choice_chunks",
+        "num_chunks",
+        "num_content_chunks",
+    )
+
+    def __init__(self) -> None:
+        self.num_chunks = 0
+        self.num_choice_chunks = 0
+        self.num_content_chunks = 0
+        self.first_choice_at: float | None = None
+        self.first_content_at: float | None = None
+        self.last_content_at: float | None = None
+        self.last_choice_at: float | None = None
+        self.last_chunk_at: float | None = None
+        self.consumer_s = 0.0
+        self._gap_counts = [0] * (len(GAP_BOUNDS_S) + 1)
+        self._gap_max = 0.0
+
+    def add_chunk(self, at: float) -> None:
+        """Note a chunk without a choice."""
+        self.num_chunks += 1
+        self.last_chunk_at = at
+
+    def add_role_chunk(self, at: float) -> None:
+        """Note a chunk that only says who speaks; it is no engine step."""
+        self.num_chunks += 1
+        self.last_chunk_at = self.last_choice_at = at
+        if self.first_choice_at is None:
+            self.first_choice_at = at
+
+    def add_choice_chunk(self, at: float) -> None:
+        """Note a chunk with a choice that carries no content: a step all the same."""
+        self.add_role_chunk(at)
+        self.num_choice_chunks += 1
+
+    def add_content_chunk(self, at: float) -> None:
+        """Note a chunk that carries generated content."""
+        self.num_chunks += 1
+        self.num_choice_chunks += 1
+        self.num_content_chunks += 1
+        before = self.last_content_at
+        self.last_chunk_at = self.last_choice_at = self.last_content_at = at
+        if before is None:
+            self.first_content_at = at
+            if self.first_choice_at is None:
+                self.first_choice_at = at
+            return
+        gap = at - before
+        if gap > self._gap_max:
+            self._gap_max = gap
+        self._gap_counts[bisect_left(GAP_BOUNDS_S, gap)] += 1
+
+    def freeze(self, requested_at: float) -> Arrivals:
+        """Turn the readings into offsets from `requested_at`."""
+
+        def since(at: float | None) -> float | None:
+            return None if at is None else at - requested_at
+
+        first, last = self.first_content_at, self.last_content_at
+        spread = 0.0 if first is None or last is None else last - first
+        return Arrivals(
+            num_chunks=self.num_chunks,
+            num_choice_chunks=self.num_choice_chunks,
+            num_content_chunks=self.num_content_chunks,
+            first_choice_s=since(self.first_choice_at),
+            first_content_s=since(first),
+            last_content_s=since(last),
+            last_choice_s=since(self.last_choice_at),
+            last_chunk_s=since(self.last_chunk_at),
+            gaps=ChunkGaps(
+                counts=tuple(self._gap_counts),
+                sum_s=spread,
+                max_s=self._gap_max if self.num_content_chunks > 1 else None,
+            ),
+            consumer_s=self.consumer_s,
+        )
