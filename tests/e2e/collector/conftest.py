@@ -1,0 +1,44 @@
+"""Real programs for the tests of the collector bundle, shared by one session."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import collector_stack  # noqa: E402  (lives beside the script that builds)
+
+
+@pytest.fixture(scope="session")
+def binaries() -> Mapping[str, Path]:
+    """The built programs; without them CI fails, and a laptop skips."""
+    try:
+        return collector_stack.binaries()
+    except collector_stack.ProgramError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def stack(
+    binaries: Mapping[str, Path], tmp_path: Path
+) -> Iterator[collector_stack.Stack]:
+    """Starts programs for one test, and stops them."""
+    with collector_stack.running(tmp_path / "stack") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def module_stack(
+    binaries: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[collector_stack.Stack]:
+    """As `stack`, for the programs that a whole module shares."""
+    with collector_stack.running(tmp_path_factory.mktemp("stack")) as started:
+        yield started

@@ -1,0 +1,94 @@
+"""The built collector accepts and starts each combination that the docs list."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+pytestmark = pytest.mark.e2e
+
+CONFIG = ROOT / "collector" / "config"
+ROWS = re.findall(
+    r"^\| ((?:`[\w-]+\.yaml` ?)+)\|", (ROOT / "docs/collector.md").read_text(), re.M
+)
+COMBINATIONS = [tuple(re.findall(r"`([\w-]+)\.yaml`", row)) for row in ROWS]
+
+
+@pytest.fixture(scope="module")
+def credentials(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("credentials")
+    command = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost "
+        "-addext subjectAltName=DNS:localhost,IP:127.0.0.1 "
+        f"-keyout {folder}/key.pem -out {folder}/cert.pem"
+    )
+    subprocess.run(command.split(), check=True, capture_output=True)
+    (folder / "token").write_text("made-up-token")
+    return {
+        "SPECDECODE_TOKEN_FILE": f"{folder}/token",
+        "SPECDECODE_TLS_CERT_FILE": f"{folder}/cert.pem",
+        "SPECDECODE_TLS_KEY_FILE": f"{folder}/key.pem",
+        "SPECDECODE_BACKEND_TOKEN": "made-up-token",
+        "SPECDECODE_QUEUE_DIRECTORY": f"{folder}/queue",
+    }
+
+
+def validate(
+    binaries: Mapping[str, Path], sources: tuple[str, ...], env: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    command = [str(binaries["otelcol-specdecode"]), "validate"]
+    for source in sources:
+        command += ["--config", source]
+    full = {**os.environ, **env}
+    return subprocess.run(
+        command, env=full, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_docs_list_combinations_and_each_file_is_in_one() -> None:
+    assert {name for row in COMBINATIONS for name in row} == {
+        path.stem for path in CONFIG.glob("*.yaml")
+    }
+
+
+@pytest.mark.parametrize("combination", COMBINATIONS, ids="+".join)
+def test_validate_accepts(
+    combination: tuple[str, ...],
+    binaries: Mapping[str, Path],
+    credentials: Mapping[str, str],
+) -> None:
+    files = tuple(str(CONFIG / f"{name}.yaml") for name in combination)
+    done = validate(binaries, files, credentials)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_validate_refuses_an_overlay_without_what_it_extends(
+    binaries: Mapping[str, Path], credentials: Mapping[str, str]
+) -> None:
+    files = ("base", "export-prometheus-scrape", "persistent-queue-metrics")
+    sources = tuple(str(CONFIG / f"{name}.yaml") for name in files)
+    done = validate(binaries, sources, credentials)
+    assert done.returncode != 0
+    assert "endpoint" in done.stderr
+
+
+def test_the_distribution_holds_what_the_configuration_uses_and_no_more(
+    binaries: Mapping[str, Path],
+) -> None:
+    listed = subprocess.run(
+        (binaries["otelcol-specdecode"], "components"),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    built = set(re.findall(r"^ {4}- name: (\w+)$", listed, re.M))
+    text = "\n".join(path.read_text() for path in CONFIG.glob("*.yaml"))
+    used = set(re.findall(r"^ {2}(\w+?)(?:/\w+)?:", text, re.M))
+    sections = {"extensions", "pipelines", "telemetry"}  # keys of `service`
+    assert built - {"env", "file", "yaml"} == used - sections
