@@ -1,0 +1,256 @@
+"""Starts a real vLLM with one speculative method, and stops it whatever happens.
+
+Two cores are shared with the client, so the server computes on one thread: vLLM's
+threads wait for one another by spinning, and two of them beside any other work are
+thirty times slower than one.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+MODEL = "spec-demo"
+VLLM_VERSION = "0.32.0"
+_ENV_SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "vllm_env.py"
+# A start takes 25 to 55 s, and minutes when both cores are busy. What tells that it
+# failed is the end of the process; the limit is for one that hangs.
+_START_LIMIT_S = 900.0
+_STOP_LIMIT_S = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """How to start vLLM with one way of speculating, or with none.
+
+    ``weights`` names a folder of ``scripts/vllm_models.py``; ``num_spec_tokens`` is k,
+    0 without speculation; ``speculative`` is ``--speculative-config`` less k, with
+    ``{models}`` standing for the folder of all models.
+    """
+
+    name: str
+    num_spec_tokens: int
+    weights: str = "target"
+    speculative: dict[str, Any] | None = None
+
+    def flags(self, models: Path, metrics: str) -> list[str]:
+        """Return the flags that turn speculation on and report it per request."""
+        if self.speculative is None:
+            # The second flag is refused without the first.
+            return []
+        config = {**self.speculative, "num_speculative_tokens": self.num_spec_tokens}
+        if "model" in config:
+            config["model"] = str(models / config["model"])
+        return [
+            *("--speculative-config", json.dumps(config)),
+            *("--per-request-spec-decode-metrics", metrics),
+        ]
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method(name="baseline", num_spec_tokens=0),
+        Method(
+            name="ngram",
+            num_spec_tokens=4,
+            speculative={
+                "method": "ngram",
+                "prompt_lookup_min": 2,
+                "prompt_lookup_max": 4,
+            },
+        ),
+        Method(
+            name="draft_model",
+            num_spec_tokens=3,
+            speculative={"method": "draft_model", "model": "draft"},
+        ),
+        Method(
+            name="suffix",
+            num_spec_tokens=16,
+            speculative={
+                "method": "suffix",
+                "suffix_decoding_max_cached_requests": 0,
+            },
+        ),
+        Method(
+            name="eagle3",
+            num_spec_tokens=3,
+            speculative={"method": "eagle3", "model": "eagle3"},
+        ),
+        Method(
+            name="mtp",
+            num_spec_tokens=1,
+            weights="mtp",
+            speculative={"method": "mtp"},
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A vLLM that answers on loopback."""
+
+    method: Method
+    port: int
+    log: Path
+    flags: tuple[str, ...]
+    started_in_s: float
+
+    @property
+    def url(self) -> str:
+        """The root, without the ``/v1`` of the OpenAI API."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def metrics_text(self) -> str:
+        """Return what ``/metrics`` says now."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request("GET", "/metrics")
+            return connection.getresponse().read().decode()
+        finally:
+            connection.close()
+
+
+def ready(*, models: bool) -> Path:
+    """Install what is missing; return the models' folder, or the interpreter."""
+    command = [sys.executable, str(_ENV_SCRIPT), *(["--models"] if models else [])]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return Path(done.stdout.strip())
+
+
+@contextmanager
+def serve(
+    method: Method,
+    log: Path,
+    *,
+    metrics: str = "detailed",
+    extra_flags: Sequence[str] = (),
+) -> Generator[Server]:
+    """Run a server of ``method`` for the length of a ``with`` block.
+
+    Args:
+        method: What to speculate with.
+        log: Where the server's own output goes.
+        metrics: ``summary`` or ``detailed``: the payload of each response.
+        extra_flags: Further flags of vLLM.
+
+    Raises:
+        RuntimeError: The process ended before it was ready, or hung; the message
+            carries the end of its log.
+    """
+    interpreter, models = ready(models=False), ready(models=True)
+    flags = (
+        *("--dtype", "bfloat16", "--max-model-len", "2048", "--max-num-seqs", "8"),
+        *("--no-enable-prefix-caching", "--generation-config", "vllm"),
+        *("--seed", "42", "--enforce-eager", "--enable-per-request-metrics"),
+        *method.flags(models, metrics),
+        *extra_flags,
+    )
+    port = _free_port()
+    command = [
+        # A killed test run must not leave a server behind.
+        *("setpriv", "--pdeathsig", "TERM"),
+        *(str(interpreter), "-m", "vllm.entrypoints.openai.api_server"),
+        *("--model", str(models / method.weights), "--served-model-name", MODEL),
+        *("--host", "127.0.0.1", "--port", str(port)),
+        *flags,
+    ]
+    started_at = time.monotonic()
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=_environment(),
+            start_new_session=True,
+        )
+    try:
+        _wait_until_healthy(process, port, log)
+        yield Server(
+            method=method,
+            port=port,
+            log=log,
+            flags=tuple(str(flag).replace(str(models), "MODELS") for flag in flags),
+            started_in_s=time.monotonic() - started_at,
+        )
+    finally:
+        _stop(process)
+
+
+def _environment() -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("OTEL_")}
+    kept.pop("PYTHONPATH", None)
+    return {
+        **kept,
+        "VLLM_CPU_KVCACHE_SPACE": "1",
+        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+        "OMP_NUM_THREADS": "1",
+        "VLLM_NO_USAGE_STATS": "1",
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait_until_healthy(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    gives_up_at = time.monotonic() + _START_LIMIT_S
+    while time.monotonic() < gives_up_at:
+        if process.poll() is not None:
+            raise RuntimeError(
+                f"vLLM ended with status {process.returncode}:\n{_tail(log)}"
+            )
+        if _is_healthy(port):
+            return
+        time.sleep(0.25)
+    raise RuntimeError(f"vLLM not ready after {_START_LIMIT_S:.0f} s:\n{_tail(log)}")
+
+
+def _is_healthy(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/health")
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _tail(log: Path, num_lines: int = 40) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-num_lines:])
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End the whole group: the engine is a child of the process that we started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            break
+        try:
+            process.wait(_STOP_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            continue
+    process.wait()
