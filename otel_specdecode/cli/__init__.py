@@ -1,1 +1,63 @@
-"""Placeholder."""
+"""The command line: one module a subcommand, imported when it is called."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import click
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subcommand:
+    """A subcommand that is imported only when it is needed.
+
+    Attributes:
+        name: as it is typed.
+        module: holds the click command `command`.
+        summary: its line in the list.
+    """
+
+    name: str
+    module: str
+    summary: str
+
+
+SUBCOMMANDS = (
+    Subcommand(
+        name="demo",
+        module="otel_specdecode.cli.demo",
+        summary="Show chunks against tokens, on the simulator or your own server.",
+    ),
+    Subcommand(
+        name="simulate",
+        module="otel_specdecode.cli.simulate",
+        summary="Serve an OpenAI-compatible API that speculates.",
+    ),
+)
+
+_MISSING = (
+    "otel-specdecode needs the package '{name}' for this; "
+    "install it with: pip install 'otel-specdecode[cli]'"
+)
+
+
+def main() -> None:
+    """Run the command line; without the `cli` extra, say what to install."""
+    try:
+        from otel_specdecode.cli._group import group
+    except ModuleNotFoundError as error:
+        sys.exit(_MISSING.format(name=error.name))
+    group()
+
+
+def load(name: str) -> click.Command | None:
+    """Import a subcommand; `None` when there is none of that name."""
+    for subcommand in SUBCOMMANDS:
+        if subcommand.name == name:
+            command: click.Command = import_module(subcommand.module).command
+            return command
+    return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from otel_specdecode.model.acceptance import Acceptance
 from otel_specdecode.model.arrivals import Arrivals
@@ -24,8 +23,6 @@ from otel_specdecode.model.steps import (
     tokens_per_step,
 )
 from otel_specdecode.model.usage import ServerTiming, Usage
-
-_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +47,8 @@ class RequestRecord:
         outcome: how it ended.
         error_type: qualified name of the exception; `None` unless it failed.
         duration_s: from the request to the end, seconds, retries included.
+        request_seen: False where only the answer was observed, so that times
+            count from there and none since the request is known.
         num_retries: attempts that the client repeated; `None` when unknown.
         retry_wait_s: time spent on attempts that failed, and between them,
             seconds; 0 when the first attempt was the last.
@@ -80,6 +79,7 @@ class RequestRecord:
     outcome: Outcome
     error_type: str | None = None
     duration_s: float
+    request_seen: bool = True
     num_retries: int | None = None
     retry_wait_s: float = 0.0
     usage: Usage | None = None
@@ -90,7 +90,7 @@ class RequestRecord:
     arrivals: Arrivals | None = None
     num_first_tokens: int | None = None
     server_timing: ServerTiming | None = None
-    tags: Mapping[str, str] = field(default=_NOTHING)
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
         present = self.acceptance_state is AcceptanceState.PRESENT
@@ -108,12 +108,16 @@ class RequestRecord:
     @property
     def time_to_first_chunk_s(self) -> float | None:
         """TTFC: to the first chunk with a choice, the role chunk included."""
-        return None if self.arrivals is None else self.arrivals.first_choice_s
+        if self.arrivals is None or not self.request_seen:
+            return None
+        return self.arrivals.first_choice_s
 
     @property
     def ttft_s(self) -> float | None:
         """TTFT: to the first content chunk, seconds; `None` when there was none."""
-        return None if self.arrivals is None else self.arrivals.first_content_s
+        if self.arrivals is None or not self.request_seen:
+            return None
+        return self.arrivals.first_content_s
 
     @property
     def decode_span(self) -> DecodeSpan | None:
@@ -138,8 +142,11 @@ class RequestRecord:
     def generation_s(self) -> float | None:
         """From the request to its last chunk, or to the whole response, seconds.
 
-        `None` for a stream that brought no chunk.
+        `None` for a stream that brought no chunk, and where only the answer was
+        observed.
         """
+        if not self.request_seen:
+            return None
         if not self.streaming:
             return self.duration_s
         return None if self.arrivals is None else self.arrivals.last_chunk_s

@@ -1,1 +1,8 @@
-"""Placeholder."""
+"""The model as OpenTelemetry spans and metrics."""
+
+from __future__ import annotations
+
+from otel_specdecode.recording.recorder import Recorder
+from otel_specdecode.recording.semconv import SCOPE, GenAINames
+
+__all__ = ["SCOPE", "GenAINames", "Recorder"]

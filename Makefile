@@ -1,0 +1,41 @@
+SHELL := /bin/bash
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+MARK := $(VENV)/.ready-$(shell cat pyproject.toml constraints/dev.txt 2>/dev/null | sha256sum | cut -c1-16)
+
+.PHONY: help setup demo test e2e e2e-full check format clean
+
+help: ## Show the targets.
+	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
+
+setup: $(MARK) ## Make the development environment.
+
+$(MARK):
+	$(PYTHON) scripts/make_venv.py $(VENV)
+	@touch $@
+
+demo: setup ## Run the main job on the embedded simulator: no GPU, no server.
+	$(BIN)/otel-specdecode demo
+
+check: setup ## Format, lint, types, import direction.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+test: check ## Everything that needs no real server, with coverage.
+	$(BIN)/python scripts/run_tests.py
+
+e2e: setup ## The same against a real vLLM and a real collector.
+	$(BIN)/python scripts/run_e2e.py
+
+e2e-full: setup ## Every speculative method, every fault; before an issue is resolved.
+	$(BIN)/python scripts/run_e2e.py --full
+
+format: setup ## Format, and fix what can be fixed.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## Remove the environment and what the tests left.
+	rm -rf $(VENV) .coverage* .pytest_cache .ruff_cache .hypothesis build dist

@@ -1,0 +1,261 @@
+"""Reads the chunks of one stream: the hot path.
+
+A reader is called once a chunk, between the client and the caller. It looks at few
+attributes, keeps nothing of the content, and says whether the chunk is one that only
+this package asked for. `delta.reasoning` and the like live in `model_extra`: asking
+these models for an attribute that they do not declare is slow.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from otel_specdecode.instrumentation.findings import Findings, extras_of
+from otel_specdecode.instrumentation.request_view import (
+    CHAT,
+    COMPLETIONS,
+    Endpoint,
+)
+from otel_specdecode.model import StreamTally
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_DECLARED_CONTENT = ("tool_calls", "refusal", "function_call")
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+# What rides on a chunk that exists only because usage was asked for.
+_OURS = frozenset({"metrics"})
+
+
+class ChunkReader:
+    """Tallies chunks and collects what they say of the request.
+
+    Attributes:
+        tally: when they came.
+        findings: what they said.
+        num_first_tokens: tokens up to and including the first content chunk;
+            `None` while or where the server does not count them.
+        swallowed: whether a parser for tools or reasoning was seen at work.
+        usage_unasked: usage came before the end though nobody asked.
+    """
+
+    __slots__ = (
+        "_counted_tokens",
+        "_first_extras",
+        "_hides",
+        "_num_choices",
+        "_wants_continuous",
+        "findings",
+        "num_first_tokens",
+        "swallowed",
+        "tally",
+        "usage_unasked",
+    )
+
+    def __init__(
+        self,
+        findings: Findings,
+        *,
+        num_choices: int = 1,
+        hides: bool = False,
+        wants_continuous: bool = False,
+    ) -> None:
+        self.tally = StreamTally()
+        self.findings = findings
+        self.num_first_tokens: int | None = None
+        self.swallowed = False
+        self.usage_unasked = False
+        self._num_choices = num_choices
+        self._hides = hides
+        self._wants_continuous = wants_continuous
+        self._counted_tokens: int | None = None
+        self._first_extras: Mapping[str, object] = {}
+
+    @property
+    def all_finished(self) -> bool:
+        """Whether every choice has given its finish reason."""
+        return len(self.findings.finish_reasons) >= self._num_choices
+
+    def read_chat(self, chunk: Any, at: float) -> bool:
+        """Read a chunk of a chat completion.
+
+        Args:
+            chunk: the client's `ChatCompletionChunk`.
+            at: when it arrived.
+
+        Returns:
+            Whether to keep it from the caller.
+        """
+        choices = chunk.choices
+        if not choices or chunk.usage is not None:
+            return self._read_rare(chunk, choices, at)
+        tally = self.tally
+        if tally.num_content_chunks == 0:
+            self._read_before_content(chunk, choices)
+        choice = choices[0]
+        delta = choice.delta
+        if delta.content:
+            tally.add_content_chunk(at)
+        else:
+            self._add_without_text(choice, delta, at)
+        if choice.finish_reason is not None or len(choices) > 1:
+            self._note_finishes(choices)
+        return False
+
+    def read_completion(self, chunk: Any, at: float) -> bool:
+        """Read a chunk of a text completion; arguments as for `read_chat`."""
+        choices = chunk.choices
+        if not choices or chunk.usage is not None:
+            return self._read_rare(chunk, choices, at)
+        tally = self.tally
+        if tally.num_content_chunks == 0:
+            self._read_before_content(chunk, choices)
+        choice = choices[0]
+        if choice.text:
+            tally.add_content_chunk(at)
+        else:
+            tally.add_choice_chunk(at)
+        if choice.finish_reason is not None or len(choices) > 1:
+            self._note_finishes(choices)
+        return False
+
+    def read_response_event(self, event: Any, at: float) -> bool:
+        """Read an event of the Responses API; arguments as for `read_chat`."""
+        if str(event.type).endswith(".delta"):
+            self.tally.add_content_chunk(at)
+            return False
+        self.tally.add_chunk(at)
+        response = getattr(event, "response", None)
+        if response is not None:
+            self.findings.note_identity(response)
+            self.findings.note_statistics(extras_of(response))
+            usage = response.usage
+            if usage is not None:
+                self.findings.note_usage(usage)
+        return False
+
+    def _read_rare(self, chunk: Any, choices: Any, at: float) -> bool:
+        """Read a chunk with usage, or without a choice."""
+        hidden = self._hides and self._is_ours(chunk, choices)
+        if self.tally.num_content_chunks == 0:
+            self._read_before_content(chunk, choices)
+        usage = chunk.usage
+        if usage is not None and self.findings.note_usage(usage):
+            early = not self.all_finished and not self._wants_continuous
+            self.usage_unasked = self.usage_unasked or early
+        self.findings.note_statistics(extras_of(chunk))
+        if hidden or not choices:
+            self.tally.add_chunk(at)
+        else:
+            self._add_any(choices, at)
+            self._note_finishes(choices)
+        return hidden
+
+    def _is_ours(self, chunk: Any, choices: Any) -> bool:
+        """Say whether this chunk exists only because usage was asked for.
+
+        It does when every choice has finished and it brings neither content nor a
+        finish reason nor a field of somebody else, unless the server was seen to
+        send usage anyway.
+        """
+        if self.usage_unasked or not self.all_finished:
+            return False
+        if any(self._brings_something(choice) for choice in choices or ()):
+            return False
+        extras = extras_of(chunk) or {}
+        return all(
+            value is None or name in _OURS or value == self._first_extras.get(name)
+            for name, value in extras.items()
+        )
+
+    def _brings_something(self, choice: Any) -> bool:
+        if choice.finish_reason is not None or has_content(choice):
+            return True
+        return any(value is not None for value in (extras_of(choice) or {}).values())
+
+    def _read_before_content(self, chunk: Any, choices: Any) -> None:
+        """Note identity, and the tokens that the server counts before content."""
+        findings = self.findings
+        if findings.response_id is None:
+            findings.note_identity(chunk)
+            self._first_extras = extras_of(chunk) or {}
+        usage = chunk.usage
+        counted = getattr(usage, "completion_tokens", None) if usage else None
+        if type(counted) is int:
+            self._counted_tokens = counted
+        elif choices:
+            self._count_token_ids(choices[0])
+        if choices and has_content(choices[0]):
+            # A server that sends zeros all along counts nothing.
+            self.num_first_tokens = self._counted_tokens or None
+
+    def _count_token_ids(self, choice: Any) -> None:
+        extras = extras_of(choice)
+        ids = extras.get("token_ids") if extras else None
+        if isinstance(ids, list) and ids:
+            count = len(cast("list[object]", ids))
+            self._counted_tokens = (self._counted_tokens or 0) + count
+
+    def _add_without_text(self, choice: Any, delta: Any, at: float) -> None:
+        tally = self.tally
+        if _other_content(delta):
+            self.swallowed = True
+            tally.add_content_chunk(at)
+        elif _is_role_chunk(choice, delta) and tally.num_choice_chunks == 0:
+            tally.add_role_chunk(at)
+        else:
+            tally.add_choice_chunk(at)
+
+    def _add_any(self, choices: Any, at: float) -> None:
+        choice = choices[0]
+        delta = getattr(choice, "delta", None)
+        if delta is not None and not delta.content:
+            self._add_without_text(choice, delta, at)
+        elif has_content(choice):
+            self.tally.add_content_chunk(at)
+        else:
+            self.tally.add_choice_chunk(at)
+
+    def _note_finishes(self, choices: Any) -> None:
+        for choice in choices:
+            if choice.finish_reason is not None:
+                self.findings.note_finish(choice)
+
+
+def reader_method(endpoint: Endpoint) -> str:
+    """Return the name of the method that reads this endpoint's chunks."""
+    if endpoint is CHAT:
+        return "read_chat"
+    return "read_completion" if endpoint is COMPLETIONS else "read_response_event"
+
+
+def is_well_formed(chunk: Any) -> bool:
+    """Say whether a chunk has the shape that its type promises.
+
+    The client builds its models without a look at what the server sent.
+    """
+    choices = getattr(chunk, "choices", None)
+    return isinstance(choices, list) and all(
+        getattr(choice, "delta", None) is not None
+        or isinstance(getattr(choice, "text", None), str)
+        for choice in cast("list[object]", choices)
+    )
+
+
+def has_content(choice: Any) -> bool:
+    """Say whether a choice carries text, reasoning, a tool call or a refusal."""
+    delta = getattr(choice, "delta", None)
+    if delta is None:
+        return bool(getattr(choice, "text", None))
+    return bool(delta.content) or _other_content(delta)
+
+
+def _other_content(delta: Any) -> bool:
+    if any(getattr(delta, name, None) for name in _DECLARED_CONTENT):
+        return True
+    extras = extras_of(delta)
+    return bool(extras) and any(extras.get(name) for name in _REASONING)
+
+
+def _is_role_chunk(choice: Any, delta: Any) -> bool:
+    return delta.role is not None and choice.finish_reason is None

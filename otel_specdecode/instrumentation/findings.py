@@ -1,0 +1,153 @@
+"""What the chunks or the body of one response have said so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from otel_specdecode.model import (
+    Acceptance,
+    AcceptanceState,
+    ServerTiming,
+    Usage,
+    UsageOrigin,
+)
+from otel_specdecode.servers import EngineReport, read_payload
+
+if TYPE_CHECKING:
+    from otel_specdecode.errors import PayloadError
+
+_MOST_TOKENS = 10**9
+_INPUT_FIELDS = ("prompt_tokens", "input_tokens")
+_OUTPUT_FIELDS = ("completion_tokens", "output_tokens")
+
+
+class Findings:
+    """Collects identity, usage and statistics; the last complete word counts."""
+
+    __slots__ = (
+        "finish_reasons",
+        "malformed",
+        "model",
+        "report",
+        "response_id",
+        "timing",
+        "usage",
+    )
+
+    def __init__(self) -> None:
+        self.model: str | None = None
+        self.response_id: str | None = None
+        self.finish_reasons: dict[int, str] = {}
+        self.usage: Usage | None = None
+        self.report: EngineReport | None = None
+        self.timing: ServerTiming | None = None
+        self.malformed: PayloadError | None = None
+
+    def note_identity(self, response: Any) -> None:
+        """Take model and id where the response has them."""
+        model = getattr(response, "model", None)
+        response_id = getattr(response, "id", None)
+        if isinstance(model, str) and model:
+            self.model = model
+        if isinstance(response_id, str) and response_id:
+            self.response_id = response_id
+
+    def note_finish(self, choice: Any) -> None:
+        """Take the finish reason of one choice."""
+        reason = getattr(choice, "finish_reason", None)
+        index = getattr(choice, "index", None)
+        if isinstance(reason, str):
+            self.finish_reasons[index if type(index) is int else 0] = reason
+
+    def note_usage(self, usage: Any) -> bool:
+        """Take a usage block; zeros do not replace counts.
+
+        Returns:
+            Whether it held anything.
+        """
+        found = read_usage(usage)
+        if found is None:
+            return False
+        # Some servers put zeros on every chunk and the real counts on the last.
+        if self.usage is None or found.output_tokens or found.input_tokens:
+            self.usage = found
+        return True
+
+    def note_statistics(self, payload: Mapping[str, object] | None) -> None:
+        """Let the adapters read the fields that the client does not know."""
+        if not payload:
+            return
+        report = read_payload(payload)
+        if report is None:
+            return
+        self.malformed = report.malformed or self.malformed
+        self.timing = report.timing or self.timing
+        # A later object without counts does not erase those that were there.
+        if self.report is None or report.acceptance is not None:
+            self.report = report
+
+    @property
+    def engine(self) -> str | None:
+        """The adapter that recognised the response."""
+        return None if self.report is None else self.report.engine
+
+    def acceptance(
+        self, *, applicable: bool
+    ) -> tuple[AcceptanceState, Acceptance | None, str | None]:
+        """Return state, counts and, where there are none, the reason in words."""
+        if not applicable:
+            return AcceptanceState.NOT_APPLICABLE, None, None
+        if self.report is not None and self.report.acceptance is not None:
+            return AcceptanceState.PRESENT, self.report.acceptance, None
+        if self.malformed is not None:
+            return AcceptanceState.MALFORMED, None, str(self.malformed)
+        return AcceptanceState.ABSENT, None, self._why_absent()
+
+    def _why_absent(self) -> str:
+        if self.usage is None:
+            return "no usage arrived, and the statistics come with it"
+        if self.report is None:
+            return "the response carries no statistics of a known server"
+        return f"{self.report.engine} reports no speculation for this request"
+
+    def usage_origin(self, *, asked: UsageOrigin, unasked: bool) -> UsageOrigin:
+        """Say why there is usage, or why there is none."""
+        if asked is UsageOrigin.REFUSED:
+            return UsageOrigin.UNASKED if self.usage else UsageOrigin.REFUSED
+        if self.usage is None:
+            return UsageOrigin.ABSENT
+        if unasked or asked is UsageOrigin.ABSENT:
+            return UsageOrigin.UNASKED
+        return asked
+
+
+def read_usage(usage: Any) -> Usage | None:
+    """Read the token counts of a usage block of any endpoint.
+
+    Args:
+        usage: a usage object of the client, or of `WireObject`.
+
+    Returns:
+        `None` when it holds no usable count.
+    """
+    counts = Usage(
+        input_tokens=_first_count(usage, _INPUT_FIELDS),
+        output_tokens=_first_count(usage, _OUTPUT_FIELDS),
+    )
+    return None if counts == Usage() else counts
+
+
+def _first_count(usage: Any, names: tuple[str, str]) -> int | None:
+    for name in names:
+        value = getattr(usage, name, None)
+        # bool is an int, and true is no count.
+        if type(value) is int and 0 <= value <= _MOST_TOKENS:
+            return value
+    return None
+
+
+def extras_of(response: Any) -> Mapping[str, object] | None:
+    """Return the fields of a response that the client has no name for."""
+    extras = getattr(response, "model_extra", None)
+    return cast("Mapping[str, object]", extras) if isinstance(extras, Mapping) else None

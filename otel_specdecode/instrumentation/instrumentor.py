@@ -1,0 +1,133 @@
+"""The instrumentor: every OpenAI client of the process, also without a line of code."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
+
+from otel_specdecode.errors import ConfigError
+from otel_specdecode.instrumentation._guard import warn
+from otel_specdecode.instrumentation.observation import Setting
+from otel_specdecode.instrumentation.options import Options
+from otel_specdecode.instrumentation.recorders import recorder_for
+from otel_specdecode.instrumentation.requests import (
+    observed_request,
+    observed_request_async,
+)
+from otel_specdecode.instrumentation.wrapping import (
+    PREPARE_REQUEST,
+    REQUEST,
+    attempt_hook,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+CLIENT_CLASSES = ("OpenAI", "AsyncOpenAI")
+"""Classes of `openai` that are hooked; the Azure clients inherit from them."""
+
+_PROVIDERS = ("tracer_provider", "meter_provider")
+# What the zero-code loader passes, and nobody else does.
+_ZERO_CODE = ("skip_dep_check", "raise_exception_on_conflict")
+
+
+class SpecDecodeInstrumentor(BaseInstrumentor):
+    """Observes every OpenAI client of the process, old and new.
+
+    `SpecDecodeInstrumentor().instrument(**options)` takes `tracer_provider`,
+    `meter_provider` and the fields of `Options`. Under `opentelemetry-instrument`
+    it runs by itself and takes `OTEL_SPECDECODE_*` variables; there a wrong value
+    is logged, and the program runs without our telemetry.
+    """
+
+    _restore: tuple[tuple[type, str, Any, Any], ...] = ()
+    _setting: Setting | None = None
+
+    def instrumentation_dependencies(self) -> Collection[str]:
+        """Return what must be installed for this to do anything."""
+        return ("openai >= 1.40, < 4",)
+
+    def instrument(self, **kwargs: Any) -> None:
+        """Put the hooks on the client classes.
+
+        Args:
+            kwargs: `tracer_provider`, `meter_provider`, and fields of `Options`.
+
+        Raises:
+            ConfigError: an option is not known or has an unusable value; under
+                zero-code start-up that is logged instead.
+        """
+        try:
+            super().instrument(**kwargs)
+        except ConfigError as error:
+            if not any(name in kwargs for name in _ZERO_CODE):
+                raise
+            warn("otel-specdecode is off: %s", error)
+
+    def _instrument(self, **kwargs: Any) -> None:
+        providers = {name: kwargs.pop(name, None) for name in _PROVIDERS}
+        options = Options.of(kwargs)
+        recorder = recorder_for(
+            providers["tracer_provider"],
+            providers["meter_provider"],
+            options.genai_names,
+        )
+        self._setting = Setting(recorder=recorder, options=options)
+        self._hook_classes()
+
+    def _hook_classes(self) -> None:
+        import openai  # noqa: PLC0415 (importing this package must not import openai)
+
+        restore: list[tuple[type, str, Any, Any]] = []
+        for name in CLIENT_CLASSES:
+            kind: type = getattr(openai, name)
+            for attribute, hook in self._hooks(kind).items():
+                own = vars(kind).get(attribute)
+                setattr(kind, attribute, hook)
+                restore.append((kind, attribute, own, hook))
+        self._restore = tuple(restore)
+
+    def _hooks(self, kind: type) -> dict[str, Any]:
+        hooks = {REQUEST: self._request_hook(getattr(kind, REQUEST))}
+        prepare = getattr(kind, PREPARE_REQUEST, None)
+        if prepare is not None:
+            hooks[PREPARE_REQUEST] = attempt_hook(prepare)
+        return hooks
+
+    def _request_hook(self, send: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.iscoroutinefunction(send):
+
+            @functools.wraps(send)
+            async def request_async(client: Any, *args: Any, **kwargs: Any) -> Any:
+                bound = functools.partial(send, client)
+                if self._setting is None:
+                    return await bound(*args, **kwargs)
+                return await observed_request_async(
+                    self._setting, bound, client, *args, **kwargs
+                )
+
+            return request_async
+
+        @functools.wraps(send)
+        def request(client: Any, *args: Any, **kwargs: Any) -> Any:
+            bound = functools.partial(send, client)
+            if self._setting is None:
+                return bound(*args, **kwargs)
+            return observed_request(self._setting, bound, client, *args, **kwargs)
+
+        return request
+
+    def _uninstrument(self, **kwargs: Any) -> None:  # noqa: ARG002 (the base's form)
+        # Hooks that somebody has wrapped since cannot be taken out, only silenced.
+        self._setting = None
+        for kind, attribute, own, hook in reversed(self._restore):
+            if vars(kind).get(attribute) is not hook:
+                continue
+            if own is None:
+                delattr(kind, attribute)
+            else:
+                setattr(kind, attribute, own)
+        self._restore = ()

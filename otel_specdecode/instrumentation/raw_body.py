@@ -1,0 +1,171 @@
+"""Responses whose body the caller reads by itself, watched from the side.
+
+The HTTP response is left as it is, but for four methods that are wrapped on this one
+object: those that hand out the bytes, and those that close it. Nothing is read ahead,
+and no HTTP library is imported.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from otel_specdecode.instrumentation._guard import failed
+from otel_specdecode.instrumentation.clock import monotonic_s
+from otel_specdecode.instrumentation.sse_reader import SseReader
+from otel_specdecode.instrumentation.wire_object import WireObject
+from otel_specdecode.model import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Generator, Iterator
+
+    from otel_specdecode.instrumentation.observation import Observation
+
+_MOST_JSON_BYTES = 4 * 1024 * 1024
+_EVENT_STREAM = "text/event-stream"
+
+
+class RawBody:
+    """Sees the bytes of one response pass, and its end."""
+
+    def __init__(self, observation: Observation, response: Any) -> None:
+        self._observation = observation
+        headers = response.headers
+        encoded = headers.get("content-encoding", "identity") != "identity"
+        events = _EVENT_STREAM in headers.get("content-type", "")
+        self._events: SseReader | None = None
+        self._json: list[bytes] | None = None
+        # Compressed bytes say nothing here; usage stays unknown.
+        if events and not encoded:
+            self._events = SseReader(observation.chunk_callback())
+        elif not events and not encoded:
+            self._json = []
+        self._num_bytes = 0
+        self._pulling = False
+        self._closed = False
+
+    def see(self, data: bytes) -> None:
+        """Look at bytes that are on their way to the caller."""
+        if self._observation.parsed or self._observation.ended:
+            return
+        try:
+            if self._events is not None:
+                self._events.feed_bytes(data, monotonic_s())
+            elif self._json is not None:
+                self._keep(data)
+        except Exception as error:  # noqa: BLE001 (never break the caller)
+            failed("reading a raw body", error)
+
+    @contextmanager
+    def pulling(self) -> Generator[None]:
+        """Watch one read of the body; the client closes the response inside the last.
+
+        Such a closing says nothing. What the read itself comes to does.
+        """
+        self._pulling = True
+        try:
+            yield
+        except BaseException as error:
+            self._pulling = False
+            if not self._observation.parsed:
+                self._observation.end_with(error)
+            raise
+        self._pulling = False
+        if self._closed:
+            self._finish()
+
+    def close(self) -> None:
+        """Note that the response was closed, by its reader or by its last read."""
+        self._closed = True
+        if self._pulling or self._observation.parsed:
+            return
+        done = self._events is not None and self._events.done
+        self._observation.end(Outcome.COMPLETED if done else Outcome.ABANDONED)
+
+    def _finish(self) -> None:
+        if self._observation.parsed:
+            return
+        try:
+            if self._json:
+                read_json(self._observation, b"".join(self._json))
+        except Exception as error:  # noqa: BLE001 (never break the caller)
+            failed("reading a raw body", error)
+        self._observation.end(Outcome.COMPLETED)
+
+    def _keep(self, data: bytes) -> None:
+        self._num_bytes += len(data)
+        if self._num_bytes > _MOST_JSON_BYTES:
+            self._json = None
+        elif self._json is not None:
+            self._json.append(data)
+
+
+def read_json(observation: Observation, content: bytes) -> None:
+    """Read a whole JSON body into an observation; anything else says nothing."""
+    try:
+        body = json.loads(content)
+    except ValueError:
+        return
+    if isinstance(body, dict):
+        observation.read_response(WireObject(cast("dict[str, Any]", body)))
+
+
+def watch(response: Any, observation: Observation) -> None:
+    """Watch the body of an HTTP response that the caller reads by itself."""
+    body = RawBody(observation, response)
+    if hasattr(response, "is_closed") and response.is_closed:
+        body.close()
+        return
+    _watch_sync(response, body)
+    _watch_async(response, body)
+
+
+def _watch_sync(response: Any, body: RawBody) -> None:
+    iter_raw, close = response.iter_raw, response.close
+
+    def watched_iter_raw(*args: Any, **kwargs: Any) -> Iterator[bytes]:
+        source = iter_raw(*args, **kwargs)
+        try:
+            while True:
+                with body.pulling():
+                    data = next(source, None)
+                if data is None:
+                    return
+                body.see(data)
+                yield data
+        finally:
+            source.close()
+
+    def watched_close() -> None:
+        try:
+            close()
+        finally:
+            body.close()
+
+    response.iter_raw, response.close = watched_iter_raw, watched_close
+
+
+def _watch_async(response: Any, body: RawBody) -> None:
+    aiter_raw, aclose = response.aiter_raw, response.aclose
+
+    async def watched_aiter_raw(*args: Any, **kwargs: Any) -> AsyncIterator[bytes]:
+        source = aiter_raw(*args, **kwargs)
+        try:
+            while True:
+                with body.pulling():
+                    data = await anext(source, None)
+                if data is None:
+                    return
+                body.see(data)
+                yield data
+        finally:
+            await source.aclose()
+
+    async def watched_aclose() -> None:
+        try:
+            await aclose()
+        finally:
+            body.close()
+
+    response.aiter_raw, response.aclose = watched_aiter_raw, watched_aclose

@@ -1,0 +1,184 @@
+"""The same numbers for code that speaks raw HTTP: requests, httpx, aiohttp.
+
+The caller sends `stream_options={"include_usage": True}` himself; nothing can be
+asked for here, since the request is already out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any, overload
+
+from otel_specdecode.errors import PayloadError
+from otel_specdecode.instrumentation.client_view import ClientView
+from otel_specdecode.instrumentation.clock import monotonic_s
+from otel_specdecode.instrumentation.observation import Observation, Setting
+from otel_specdecode.instrumentation.options import Options
+from otel_specdecode.instrumentation.request_view import (
+    CHAT,
+    COMPLETIONS,
+    Endpoint,
+    RequestView,
+)
+from otel_specdecode.instrumentation.sse_reader import SseReader
+from otel_specdecode.instrumentation.tags import current_tags
+from otel_specdecode.instrumentation.wire_object import WireObject
+from otel_specdecode.model import Outcome, RequestRecord, UsageOrigin
+
+_SETTING = Setting(recorder=None, options=Options())
+_NOBODY = ClientView(base_url="", address=None, port=None, provider="openai")
+_COMPLETION_OBJECT = "text_completion"
+
+
+class ObservedLines:
+    """Lines of a response, handed on as they come, and the record at their end.
+
+    Iterate it once, with `for` or with `async for`, as the lines it was given.
+
+    Attributes:
+        record: what was measured; `None` until the lines ended.
+    """
+
+    def __init__(self, lines: Any, observation: Observation) -> None:
+        self._lines = lines
+        self._observation = observation
+        self._reader = SseReader(observation.chunk_callback())
+
+    @property
+    def record(self) -> RequestRecord | None:
+        """What was measured; `None` until the lines ended or iteration stopped."""
+        return self._observation.record
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            for line in self._lines:
+                self._reader.feed_line(line, monotonic_s())
+                yield line
+        except BaseException as error:
+            self._end_early(error)
+            raise
+        self._end()
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        try:
+            async for line in self._lines:
+                self._reader.feed_line(line, monotonic_s())
+                yield line
+        except BaseException as error:
+            self._end_early(error)
+            raise
+        self._end()
+
+    def _end(self) -> None:
+        if self._reader.failed:
+            self._observation.end(Outcome.ERROR, error_type="stream_error")
+        else:
+            self._observation.end(Outcome.COMPLETED)
+
+    def _end_early(self, error: BaseException) -> None:
+        if isinstance(error, GeneratorExit):
+            done = self._reader.done
+            self._observation.end(Outcome.COMPLETED if done else Outcome.ABANDONED)
+        else:
+            self._observation.end_with(error)
+
+
+@overload
+def observe_sse(
+    lines: Iterable[str | bytes],
+    *,
+    request: Mapping[str, Any] | None = None,
+    sent_at: float | None = None,
+    operation: str = "chat",
+) -> ObservedLines: ...
+
+
+@overload
+def observe_sse(
+    lines: AsyncIterable[str | bytes],
+    *,
+    request: Mapping[str, Any] | None = None,
+    sent_at: float | None = None,
+    operation: str = "chat",
+) -> ObservedLines: ...
+
+
+def observe_sse(
+    lines: Iterable[str | bytes] | AsyncIterable[str | bytes],
+    *,
+    request: Mapping[str, Any] | None = None,
+    sent_at: float | None = None,
+    operation: str = "chat",
+) -> ObservedLines:
+    """Measure a streamed completion that is read line by line.
+
+    Args:
+        lines: the lines of a `text/event-stream` body, text or UTF-8 bytes, as
+            `iter_lines()` of requests and httpx gives them, or as aiohttp's
+            content does; `async for` where they come asynchronously.
+        request: the JSON body that was sent; tells n, tools and the model. `None`
+            for one choice without tools.
+        sent_at: `time.perf_counter()` just before the request was sent. `None`
+            leaves every time since the request unknown; TPOT needs none.
+        operation: `chat`, or `text_completion` for `/v1/completions`.
+
+    Returns:
+        Iterate it instead of `lines`; its `record` is there at the end.
+    """
+    endpoint = COMPLETIONS if operation == COMPLETIONS.operation else CHAT
+    return ObservedLines(lines, _observe(endpoint, request, sent_at, streaming=True))
+
+
+def record_from(
+    payload: Mapping[str, Any],
+    *,
+    request: Mapping[str, Any] | None = None,
+    duration_s: float | None = None,
+) -> RequestRecord:
+    """Read a whole, not streamed, completion.
+
+    Args:
+        payload: the decoded JSON body of `/v1/chat/completions` or
+            `/v1/completions`.
+        request: the JSON body that was sent, as for `observe_sse`.
+        duration_s: seconds from the request to the whole answer; `None` leaves the
+            output token rate unknown.
+
+    Raises:
+        PayloadError: `payload` is no object.
+    """
+    if not isinstance(payload, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] (decoded JSON is anything)
+        raise PayloadError(
+            "payload", f"expected an object, got {type(payload).__name__}"
+        )
+    endpoint = COMPLETIONS if payload.get("object") == _COMPLETION_OBJECT else CHAT
+    now = monotonic_s()
+    sent_at = None if duration_s is None else now - duration_s
+    observation = _observe(endpoint, request, sent_at, streaming=False)
+    observation.read_response(WireObject(payload))
+    observation.end(Outcome.COMPLETED, ended_at=now)
+    if observation.record is None:
+        raise PayloadError("payload", "expected a completion, got one we cannot read")
+    return observation.record
+
+
+def _observe(
+    endpoint: Endpoint,
+    request: Mapping[str, Any] | None,
+    sent_at: float | None,
+    *,
+    streaming: bool,
+) -> Observation:
+    view = RequestView(
+        endpoint=endpoint, streaming=streaming, raw_mode=None, body=request or {}
+    )
+    observation = Observation(
+        _SETTING,
+        view,
+        _NOBODY,
+        current_tags(),
+        requested_at=sent_at,
+        request_seen=sent_at is not None,
+    )
+    observation.asked = UsageOrigin.REQUESTED
+    return observation

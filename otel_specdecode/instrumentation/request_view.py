@@ -1,0 +1,159 @@
+"""What a call asks for, read from the client's own request options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+RAW_RESPONSE_HEADER = "x-stainless-raw-response"
+
+# The client's sentinels for "not given": their names, since the classes moved.
+_SENTINELS = frozenset({"NotGiven", "Omit"})
+_TOOL_FIELDS = ("tools", "functions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One of the endpoints that are observed.
+
+    Attributes:
+        path: how the request's path ends.
+        operation: `gen_ai.operation.name`.
+        takes_stream_options: whether `include_usage` may be asked for.
+        reports_acceptance: whether servers put acceptance into its responses.
+    """
+
+    path: str
+    operation: str
+    takes_stream_options: bool
+    reports_acceptance: bool
+
+
+CHAT = Endpoint(
+    path="/chat/completions",
+    operation="chat",
+    takes_stream_options=True,
+    reports_acceptance=True,
+)
+COMPLETIONS = Endpoint(
+    path="/completions",
+    operation="text_completion",
+    takes_stream_options=True,
+    reports_acceptance=True,
+)
+RESPONSES = Endpoint(
+    path="/responses",
+    operation="chat",
+    takes_stream_options=False,
+    reports_acceptance=False,
+)
+# The first whose path fits; "/chat/completions" ends in "/completions" as well.
+ENDPOINTS = (CHAT, COMPLETIONS, RESPONSES)
+
+
+def endpoint_of(method: str, url: str) -> Endpoint | None:
+    """Return the observed endpoint that a request goes to, if any."""
+    if method.lower() != "post":
+        return None
+    path = url.partition("?")[0].rstrip("/")
+    return next((e for e in ENDPOINTS if path.endswith(e.path)), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestView:
+    """What one call asks for.
+
+    Attributes:
+        endpoint: where it goes.
+        streaming: whether the caller asked for a stream.
+        raw_mode: `None` for a parsed answer, `true` for `with_raw_response`,
+            `stream` for `with_streaming_response`.
+        body: the effective request body, `extra_body` merged in as the client
+            does; never changed, never recorded.
+    """
+
+    endpoint: Endpoint
+    streaming: bool
+    raw_mode: str | None
+    body: Mapping[str, Any]
+
+    @property
+    def model(self) -> str | None:
+        """The model that is asked for; `None` when none is named."""
+        model = self.body.get("model")
+        return model if isinstance(model, str) else None
+
+    @property
+    def num_choices(self) -> int:
+        """How many choices will be answered: n times the number of prompts."""
+        n = self.body.get("n")
+        return (n if type(n) is int and n > 0 else 1) * self._num_prompts
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether a tool parser may hold back text."""
+        return any(self.body.get(field) for field in _TOOL_FIELDS)
+
+    @property
+    def caller_wants_usage(self) -> bool | None:
+        """The caller's `include_usage`; `None` when unset."""
+        options = given(self.body.get("stream_options"))
+        if not isinstance(options, Mapping):
+            return None
+        wish = given(cast("Mapping[str, object]", options).get("include_usage"))
+        return None if wish is None else bool(wish)
+
+    @property
+    def _num_prompts(self) -> int:
+        if self.endpoint is not COMPLETIONS:
+            return 1
+        prompt = self.body.get("prompt")
+        # A list of integers is one prompt of token ids.
+        if not isinstance(prompt, list) or not prompt or isinstance(prompt[0], int):
+            return 1
+        return len(cast("list[object]", prompt))
+
+
+def view_request(options: Any, *, stream: bool) -> RequestView | None:
+    """Read a request that the client is about to send.
+
+    Args:
+        options: the client's `FinalRequestOptions`.
+        stream: whether the client was asked for a stream.
+
+    Returns:
+        `None` when the endpoint is none of those observed.
+    """
+    endpoint = endpoint_of(options.method, options.url)
+    if endpoint is None:
+        return None
+    body = mapping_or_empty(options.json_data)
+    if options.extra_json is not None:
+        body = {**body, **mapping_or_empty(options.extra_json)}
+    return RequestView(
+        endpoint=endpoint,
+        streaming=stream,
+        raw_mode=header_of(options.headers, RAW_RESPONSE_HEADER),
+        body=body,
+    )
+
+
+def mapping_or_empty(value: object) -> Mapping[str, Any]:
+    """Return the value where it is a mapping, else an empty one."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def given(value: object) -> object | None:
+    """Return the value, or `None` for `None` and the client's sentinels."""
+    return None if type(value).__name__ in _SENTINELS else value
+
+
+def header_of(headers: object, name: str) -> str | None:
+    """Look up a request header whatever its case; `None` when it is not there."""
+    if not isinstance(headers, Mapping):
+        return None
+    for key, value in cast("Mapping[object, object]", headers).items():
+        if isinstance(key, str) and key.lower() == name and isinstance(value, str):
+            return value
+    return None

@@ -1,0 +1,215 @@
+"""Streams that observe themselves: subclasses of the client's own stream classes.
+
+Only `__stream__` and `close` differ. `__stream__` returns an iterator around the
+client's; each step of it reads the clock twice and looks at the chunk once.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from otel_specdecode.instrumentation import abandoned, captures
+from otel_specdecode.instrumentation._guard import failed
+from otel_specdecode.instrumentation.chunk_reader import is_well_formed
+from otel_specdecode.instrumentation.clock import monotonic_s
+from otel_specdecode.instrumentation.context import current_observation
+from otel_specdecode.model import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from otel_specdecode.instrumentation.observation import Observation
+
+
+class _ObservedSteps:
+    """What the sync and the async iterator share: one observation, ended once."""
+
+    __slots__ = ("_observation", "_read", "_returned_at", "_tally")
+
+    def __init__(self, observation: Observation) -> None:
+        self._observation = observation
+        self._read: Callable[[Any, float], bool] = observation.chunk_callback()
+        self._tally = observation.open_reader().tally
+        self._returned_at: float | None = None
+
+    def __del__(self) -> None:
+        # Perhaps inside the garbage collector: queue, never record.
+        try:
+            if not self._observation.ended:
+                abandoned.put(self._observation)
+        except AttributeError:
+            # The constructor failed, so that there is nothing to end.
+            return
+
+    def _read_guarded(self, chunk: Any, at: float) -> bool:
+        try:
+            return self._read(chunk, at)
+        except Exception as error:  # noqa: BLE001 (never break the caller)
+            self._tally.add_chunk(at)
+            if is_well_formed(chunk):
+                failed("reading a chunk", error)
+            return False
+
+
+class ObservedIterator(_ObservedSteps):
+    """Hands on the chunks of a client's iterator and reports their arrival."""
+
+    __slots__ = ("_next",)
+
+    def __init__(self, chunks: Iterator[Any], observation: Observation) -> None:
+        self._next = chunks.__next__
+        super().__init__(observation)
+
+    def __iter__(self) -> ObservedIterator:
+        return self
+
+    def __next__(self) -> Any:
+        returned_at = self._returned_at
+        if returned_at is not None:
+            self._tally.consumer_s += monotonic_s() - returned_at
+            self._returned_at = None
+        while True:
+            try:
+                chunk = self._next()
+            except StopIteration:
+                self._observation.end(Outcome.COMPLETED)
+                raise
+            except BaseException as error:
+                self._observation.end_with(error)
+                raise
+            at = monotonic_s()
+            if not self._read_guarded(chunk, at):
+                self._returned_at = at
+                return chunk
+
+
+class AsyncObservedIterator(_ObservedSteps):
+    """The same for an asynchronous iterator."""
+
+    __slots__ = ("_next",)
+
+    def __init__(self, chunks: AsyncIterator[Any], observation: Observation) -> None:
+        self._next = chunks.__anext__
+        super().__init__(observation)
+
+    def __aiter__(self) -> AsyncObservedIterator:
+        return self
+
+    async def __anext__(self) -> Any:
+        returned_at = self._returned_at
+        if returned_at is not None:
+            self._tally.consumer_s += monotonic_s() - returned_at
+            self._returned_at = None
+        while True:
+            try:
+                chunk = await self._next()
+            except StopAsyncIteration:
+                self._observation.end(Outcome.COMPLETED)
+                raise
+            except BaseException as error:
+                self._observation.end_with(error)
+                raise
+            at = monotonic_s()
+            if not self._read_guarded(chunk, at):
+                self._returned_at = at
+                return chunk
+
+
+@lru_cache(maxsize=64)
+def observing(stream_cls: Any) -> Any:
+    """Return a subclass of a client's stream class whose streams are observed.
+
+    Args:
+        stream_cls: such as `Stream[ChatCompletionChunk]`.
+    """
+    original = getattr(stream_cls, "__origin__", stream_cls)
+    asynchronous = hasattr(original, "__anext__")
+    return _async_class(stream_cls) if asynchronous else _sync_class(stream_cls)
+
+
+def _sync_class(stream_cls: Any) -> Any:
+    class ObservedStream(stream_cls):
+        def __stream__(self) -> Iterator[Any]:
+            parent: Any = super()
+            chunks: Iterator[Any] = parent.__stream__()
+            observation = _observation_for(self)
+            return chunks if observation is None else _wrap(chunks, observation)
+
+        def close(self) -> None:
+            parent: Any = super()
+            try:
+                parent.close()
+            finally:
+                _end_closed(self)
+
+    return _named_like(ObservedStream, stream_cls)
+
+
+def _async_class(stream_cls: Any) -> Any:
+    class ObservedAsyncStream(stream_cls):
+        def __stream__(self) -> AsyncIterator[Any]:
+            parent: Any = super()
+            chunks: AsyncIterator[Any] = parent.__stream__()
+            observation = _observation_for(self)
+            return chunks if observation is None else _wrap_async(chunks, observation)
+
+        async def close(self) -> None:
+            parent: Any = super()
+            try:
+                await parent.close()
+            finally:
+                _end_closed(self)
+
+    return _named_like(ObservedAsyncStream, stream_cls)
+
+
+def _wrap(chunks: Iterator[Any], observation: Observation) -> Iterator[Any]:
+    try:
+        return ObservedIterator(chunks, observation)
+    except Exception as error:  # noqa: BLE001 (never break the caller)
+        failed("observing a stream", error)
+        return chunks
+
+
+def _wrap_async(
+    chunks: AsyncIterator[Any], observation: Observation
+) -> AsyncIterator[Any]:
+    try:
+        return AsyncObservedIterator(chunks, observation)
+    except Exception as error:  # noqa: BLE001 (never break the caller)
+        failed("observing a stream", error)
+        return chunks
+
+
+def _observation_for(stream: Any) -> Observation | None:
+    """Find the request that a stream answers: the one under way, or the response's."""
+    try:
+        observation = current_observation()
+        if observation is None:
+            observation = captures.observation_of(stream.response)
+        if observation is not None:
+            abandoned.ensure_thread()
+            captures.remember(stream, observation)
+            captures.remember(stream.response, observation)
+            observation.parsed = True
+    except Exception as error:  # noqa: BLE001 (never break the caller)
+        failed("observing a stream", error)
+        return None
+    return observation
+
+
+def _end_closed(stream: Any) -> None:
+    observation = captures.observation_of(stream)
+    if observation is not None:
+        observation.end(Outcome.ABANDONED)
+
+
+def _named_like(observed: Any, stream_cls: Any) -> Any:
+    """Let the class look like the client's in messages and reprs."""
+    original = getattr(stream_cls, "__origin__", stream_cls)
+    observed.__name__ = original.__name__
+    observed.__qualname__ = original.__qualname__
+    observed.__module__ = original.__module__
+    observed.__doc__ = original.__doc__
+    return observed

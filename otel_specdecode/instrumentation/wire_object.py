@@ -1,0 +1,35 @@
+"""A plain JSON mapping that reads like the client's own objects.
+
+It lets one reader serve both the client's models and code that speaks raw HTTP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+
+class WireObject:
+    """Fields of a JSON object as attributes; a field that is absent is `None`."""
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self._fields = fields
+
+    def __getattr__(self, name: str) -> Any:
+        return as_wire(self._fields.get(name))
+
+    @property
+    def model_extra(self) -> Mapping[str, Any]:
+        """Every field as it stands: here the client declares none of them."""
+        return self._fields
+
+
+def as_wire(value: Any) -> Any:
+    """Wrap the mappings in a JSON value."""
+    if isinstance(value, Mapping):
+        return WireObject(cast("Mapping[str, Any]", value))
+    if isinstance(value, list):
+        return [as_wire(item) for item in cast("list[Any]", value)]
+    return value

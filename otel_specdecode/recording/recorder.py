@@ -1,0 +1,151 @@
+"""Writes finished requests as spans and metrics, with the OpenTelemetry API alone."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import TYPE_CHECKING
+
+from opentelemetry import metrics, trace
+from opentelemetry.trace import SpanKind, Status, StatusCode
+
+from otel_specdecode.model import Outcome, RequestRecord
+from otel_specdecode.recording import semconv as names
+from otel_specdecode.recording._sums import AttributeKey, AttributeValue, Sums
+from otel_specdecode.recording.attributes import metric_key, span_attributes
+from otel_specdecode.recording.counting import additions
+from otel_specdecode.recording.instruments import Instruments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from opentelemetry.context import Context
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.trace import Span, TracerProvider
+
+_OVERFLOW_ATTRIBUTES: Mapping[str, AttributeValue] = {names.OVERFLOW: True}
+_recorders: weakref.WeakSet[Recorder] = weakref.WeakSet()
+
+
+class Recorder:
+    """Tracer, instruments and sums that requests are recorded with.
+
+    One for each pair of providers, so that no instrument is registered twice.
+    """
+
+    def __init__(
+        self,
+        tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
+        genai_names: names.GenAINames = names.GenAINames.PUBLISHED,
+    ) -> None:
+        """Create the instruments.
+
+        Args:
+            tracer_provider: `None` for the global one, also when it is set later.
+            meter_provider: `None` for the global one, also when it is set later.
+            genai_names: which names the standard GenAI metrics go out under.
+        """
+        self._genai = names.genai_metrics(genai_names)
+        self._sums = Sums()
+        self._known: dict[AttributeKey, Mapping[str, AttributeValue]] = {}
+        self._tracer = trace.get_tracer(
+            names.SCOPE,
+            tracer_provider=tracer_provider,
+            schema_url=names.SCHEMA_URL,
+        )
+        self.use_meter_provider(meter_provider)
+        self.renew: Callable[[], MeterProvider] | None = None
+        """Makes the meter provider of a forked child; `None` to keep the parent's."""
+        self._forked = False
+        _recorders.add(self)
+
+    def use_meter_provider(self, meter_provider: MeterProvider | None) -> None:
+        """Create the instruments anew, in a child whose provider is a new one."""
+        meter = metrics.get_meter(
+            names.SCOPE, meter_provider=meter_provider, schema_url=names.SCHEMA_URL
+        )
+        self._instruments = Instruments(meter, self._sums, self._genai)
+
+    def start_span(
+        self, name: str, attributes: Mapping[str, AttributeValue | float]
+    ) -> Span:
+        """Start the span of a request as a child of the current one."""
+        return self._tracer.start_span(
+            name, kind=SpanKind.CLIENT, attributes=dict(attributes)
+        )
+
+    def finish(
+        self, record: RequestRecord, span: Span, *, owned: bool, end_time_ns: int
+    ) -> None:
+        """Record a request that ended: its span, the sums and the histograms.
+
+        Args:
+            record: what was measured.
+            span: the request's span.
+            owned: False when the span is another instrumentation's, which then
+                also ends it and records the standard GenAI metrics.
+            end_time_ns: when it ended, nanoseconds since the epoch.
+        """
+        if self._forked:
+            self._use_own_provider()
+        key = metric_key(record)
+        self._sums.add(additions(record, key))
+        context = trace.set_span_in_context(span)
+        self._instruments.record(record, self._attributes(key), context, standard=owned)
+        if span.is_recording():
+            span.set_attributes(span_attributes(record))
+        if not owned:
+            return
+        if record.outcome is Outcome.ERROR:
+            # The type alone: a message may quote the prompt.
+            span.set_status(Status(StatusCode.ERROR, record.error_type))
+        span.end(end_time_ns)
+
+    def record_chunk_gap(
+        self, gap_s: float, attributes: Mapping[str, AttributeValue], context: Context
+    ) -> None:
+        """Record one gap between chunks, for those who asked for a record a chunk."""
+        self._instruments.record_chunk_gap(gap_s, attributes, context)
+
+    def count(self, metric: names.Metric, key: AttributeKey, value: int = 1) -> None:
+        """Add to one counter outside of a request."""
+        self._sums.add(iter([(metric.name, key, value)]))
+
+    def count_dropped(self, reason: str) -> None:
+        """Count something that could not be recorded."""
+        self.count(names.TELEMETRY_DROPPED, ((names.REASON, reason),))
+
+    def sums(self, metric: names.Metric) -> list[tuple[int, Mapping[str, object]]]:
+        """Return the sums of one counter, with their attributes."""
+        return [
+            (value, attributes) for value, attributes in self._sums.read(metric.name)
+        ]
+
+    def restart(self) -> None:
+        """Forget what the parent process counted."""
+        self._sums.restart()
+        # Done when the child records something; most children never do.
+        self._forked = True
+
+    def _use_own_provider(self) -> None:
+        self._forked = False
+        if self.renew is not None:
+            self.use_meter_provider(self.renew())
+
+    def _attributes(self, key: AttributeKey) -> Mapping[str, AttributeValue]:
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= names.MAX_ATTRIBUTE_SETS - 1:
+                return _OVERFLOW_ATTRIBUTES
+            known = self._known[key] = dict(key)
+        return known
+
+
+def _restart_all() -> None:
+    for recorder in list(_recorders):
+        recorder.restart()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_restart_all)

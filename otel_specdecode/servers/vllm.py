@@ -1,0 +1,154 @@
+"""vLLM 0.29 and newer: acceptance and timing at the root of a response.
+
+`--per-request-spec-decode-metrics summary|detailed` puts
+`metrics.speculative_decoding` on chat and text completions with one choice;
+`--enable-per-request-metrics` puts times beside it. A stream carries both on the
+usage chunk, which exists only where usage was asked for. Absent and null both mean
+that the server says nothing; a request that drafted nothing carries zeros.
+
+Source: https://github.com/vllm-project/vllm/pull/48915 and
+https://github.com/vllm-project/vllm/pull/46768
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from otel_specdecode.errors import PayloadError
+from otel_specdecode.model import Acceptance, ServerTiming
+from otel_specdecode.servers.adapter import Payload, ServerAdapter
+
+_PATH = "metrics.speculative_decoding"
+_TIMING_KEYS = ("queue_time_ms", "time_to_first_token_ms", "generation_time_ms")
+
+# No request comes near these; beyond them the numbers are not counts of one.
+_MOST_TOKENS = 10**9
+_MOST_BUCKETS = 4096
+# vLLM's own floats are unrounded, but a gateway may round them.
+_FLOAT_TOLERANCE = 0.01
+
+
+def _matches(payload: Payload) -> bool:
+    metrics = payload.get("metrics")
+    if not isinstance(metrics, Mapping):
+        return False
+    return "speculative_decoding" in metrics or "queue_time_ms" in metrics
+
+
+def _parse_acceptance(payload: Payload) -> Acceptance | None:
+    metrics = cast("Mapping[str, object]", payload["metrics"])
+    stats = metrics.get("speculative_decoding")
+    if stats is None:
+        return None
+    if not isinstance(stats, Mapping):
+        raise PayloadError(_PATH, f"expected an object, got {type(stats).__name__}")
+    fields = cast("Mapping[str, object]", stats)
+    k = None
+    if fields.get("num_spec_tokens") is not None:
+        k = _count(fields, "num_spec_tokens")
+    try:
+        acceptance = Acceptance(
+            num_spec_steps=_count(fields, "num_spec_steps"),
+            num_draft_tokens=_count(fields, "num_draft_tokens"),
+            num_accepted_draft_tokens=_count(fields, "num_accepted_draft_tokens"),
+            histogram=_histogram(fields, k),
+            num_spec_tokens=k,
+        )
+    except PayloadError:
+        raise
+    except ValueError as error:
+        raise PayloadError(_PATH, str(error)) from error
+    _cross_check(fields, "draft_acceptance_rate", acceptance.draft_acceptance_rate)
+    _cross_check(fields, "mean_acceptance_length", acceptance.mean_acceptance_length)
+    return acceptance
+
+
+def _count(fields: Mapping[str, object], name: str) -> int:
+    value = fields.get(name)
+    # bool is an int, and true is no count.
+    if type(value) is not int:
+        raise PayloadError(
+            f"{_PATH}.{name}", f"expected an integer, got {_shown(value)}"
+        )
+    if not 0 <= value <= _MOST_TOKENS:
+        raise PayloadError(
+            f"{_PATH}.{name}", f"expected 0 to {_MOST_TOKENS}, got {_shown(value)}"
+        )
+    return value
+
+
+def _histogram(fields: Mapping[str, object], k: int | None) -> tuple[int, ...] | None:
+    """Read the histogram; `per_step_*` arrays, as long as the answer, are left."""
+    value = fields.get("acceptance_histogram")
+    if value is None:
+        return None
+    path = f"{_PATH}.acceptance_histogram"
+    if not isinstance(value, list):
+        raise PayloadError(path, f"expected a list, got {type(value).__name__}")
+    buckets = cast("list[object]", value)
+    if len(buckets) > _MOST_BUCKETS:
+        raise PayloadError(
+            path, f"expected at most {_MOST_BUCKETS} buckets, got {len(buckets)}"
+        )
+    # Suffix drafts of ArcticInference may be longer than k, never shorter.
+    if k is not None and len(buckets) < k + 1:
+        raise PayloadError(
+            path,
+            f"expected {k + 1} buckets (num_spec_tokens + 1), got {len(buckets)}",
+        )
+    for index, count in enumerate(buckets):
+        if type(count) is not int or not 0 <= count <= _MOST_TOKENS:
+            raise PayloadError(
+                f"{path}[{index}]", f"expected a count, got {_shown(count)}"
+            )
+    return tuple(cast("list[int]", buckets))
+
+
+def _cross_check(
+    fields: Mapping[str, object], name: str, expected: float | None
+) -> None:
+    """Hold the server's float to its counts; without a denominator it means nothing."""
+    value = fields.get(name)
+    if value is None or expected is None:
+        return
+    close = (
+        isinstance(value, (int, float)) and abs(value - expected) <= _FLOAT_TOLERANCE
+    )
+    if not close:
+        raise PayloadError(
+            f"{_PATH}.{name}",
+            f"expected {expected:.4g} from the counts, got {_shown(value)}",
+        )
+
+
+def _parse_timing(payload: Payload) -> ServerTiming | None:
+    metrics = cast("Mapping[str, object]", payload["metrics"])
+    queue, first_token, decode = (_seconds(metrics, key) for key in _TIMING_KEYS)
+    if queue is None and first_token is None and decode is None:
+        return None
+    return ServerTiming(queue_s=queue, prefill_s=first_token, decode_s=decode)
+
+
+def _seconds(metrics: Mapping[str, object], name: str) -> float | None:
+    value = metrics.get(name)
+    if type(value) not in {int, float}:
+        return None
+    seconds = cast("float", value) / 1000
+    # Also false for nan, which compares with nothing.
+    return seconds if 0 <= seconds < float("inf") else None
+
+
+def _shown(value: object) -> str:
+    """Show a wire value in an error, but never much of it."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return f"{value:.6g}" if abs(value) < 1e300 else "a huge number"
+    return type(value).__name__
+
+
+VLLM = ServerAdapter(
+    name="vllm",
+    matches=_matches,
+    parse_acceptance=_parse_acceptance,
+    parse_timing=_parse_timing,
+)
