@@ -38,6 +38,11 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", type=int, default=None, help="Start of the random draws.")
 @click.option(
+    "--write-each",
+    is_flag=True,
+    help="Write each event by itself, also those due at one instant.",
+)
+@click.option(
     "--simulate",
     "directives",
     default=None,
@@ -48,6 +53,7 @@ def command(
     list_profiles: bool,  # noqa: FBT001 - click passes by keyword
     host: str,
     port: int,
+    write_each: bool,  # noqa: FBT001
     **changes: object,
 ) -> None:
     """Serve an OpenAI-compatible, vLLM-shaped API that speculates."""
@@ -72,7 +78,13 @@ def command(
         given["payload"] = PayloadLevel(str(given["payload"]))
     try:
         profile = replace(named_profile(profile_name), **given)  # pyright: ignore[reportArgumentType] - click checked the types
-        responder = serve(profile, host=host, port=port, on_ready=_announce(profile))
+        responder = serve(
+            profile,
+            host=host,
+            port=port,
+            write_each=write_each,
+            on_ready=_announce(profile),
+        )
     except SimulatorError as error:
         raise click.UsageError(str(error)) from error
     totals = responder.ledger.totals

@@ -115,7 +115,8 @@ class Exchange:
         observation.asked = self._ask_for_usage(view)
 
     def _ask_for_usage(self, view: RequestView) -> UsageOrigin:
-        if not view.streaming or view.caller_wants_usage:
+        always_there = not view.streaming or not view.endpoint.takes_stream_options
+        if always_there or view.caller_wants_usage:
             return UsageOrigin.REQUESTED
         observation = self.observation
         if not should_ask(view, observation.setting.options):

@@ -49,6 +49,7 @@ class Connection(asyncio.Protocol):
         responder: the simulated server.
         loop: the loop that runs this connection.
         open_connections: the set that this one is in while it is open.
+        write_each: write each event by itself, also those due at one instant.
     """
 
     def __init__(
@@ -56,10 +57,13 @@ class Connection(asyncio.Protocol):
         responder: Responder,
         loop: asyncio.AbstractEventLoop,
         open_connections: set[Connection],
+        *,
+        write_each: bool = False,
     ) -> None:
         self._responder = responder
         self._loop = loop
         self._open_connections = open_connections
+        self._write_each = write_each
         self._parser = httptools.HttpRequestParser(self)
         self._incoming = _Incoming()
         self._waiting: deque[_Incoming] = deque()
@@ -200,6 +204,9 @@ class Connection(asyncio.Protocol):
                     break
                 if data:
                     due.append(data)
+                    if self._write_each:
+                        self._send(due)
+                        due.clear()
             else:
                 self._timer = self._loop.call_soon(self._play)
         except ConnectionDropped:

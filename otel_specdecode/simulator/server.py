@@ -29,7 +29,10 @@ class Simulator:
         root_url: the same without `/v1`, for `/metrics` and `/health`.
     """
 
-    def __init__(self, responder: Responder, listener: socket.socket) -> None:
+    def __init__(
+        self, responder: Responder, listener: socket.socket, *, write_each: bool
+    ) -> None:
+        self._write_each = write_each
         self._responder = responder
         self._listener = listener
         self._loop = _new_loop()
@@ -79,7 +82,13 @@ class Simulator:
         asyncio.set_event_loop(loop)
         connections: set[Connection] = set()
         server = loop.run_until_complete(
-            _listen(self._responder, self._listener, loop, connections)
+            _listen(
+                self._responder,
+                self._listener,
+                loop,
+                connections,
+                write_each=self._write_each,
+            )
         )
         self._ready.set()
         try:
@@ -91,7 +100,11 @@ class Simulator:
 
 @contextmanager
 def simulate(
-    profile: Profile | None = None, *, host: str = "127.0.0.1", port: int = 0
+    profile: Profile | None = None,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    write_each: bool = False,
 ) -> Generator[Simulator]:
     """Run a simulated server while the block runs.
 
@@ -99,11 +112,12 @@ def simulate(
         profile: what to simulate; a server that does not speculate by default.
         host: address to bind.
         port: 0 asks the operating system for a free one.
+        write_each: write each event by itself, also those due at one instant.
 
     Raises:
         SimulatorError: the port cannot be had.
     """
-    simulator = Simulator(Responder(profile), _bind(host, port))
+    simulator = Simulator(Responder(profile), _bind(host, port), write_each=write_each)
     simulator.start()
     try:
         yield simulator
@@ -116,6 +130,7 @@ def serve(
     *,
     host: str,
     port: int,
+    write_each: bool = False,
     on_ready: Callable[[str], None] | None = None,
 ) -> Responder:
     """Serve in this thread until SIGINT or SIGTERM; then say what was generated.
@@ -124,6 +139,7 @@ def serve(
         profile: what to simulate.
         host: address to bind.
         port: 0 asks the operating system for a free one.
+        write_each: write each event by itself, also those due at one instant.
         on_ready: called with the base URL once requests are answered.
 
     Raises:
@@ -136,7 +152,7 @@ def serve(
     connections: set[Connection] = set()
     try:
         server = loop.run_until_complete(
-            _listen(responder, listener, loop, connections)
+            _listen(responder, listener, loop, connections, write_each=write_each)
         )
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, loop.stop)
@@ -154,9 +170,13 @@ async def _listen(
     listener: socket.socket,
     loop: asyncio.AbstractEventLoop,
     connections: set[Connection],
+    *,
+    write_each: bool,
 ) -> asyncio.Server:
     return await loop.create_server(
-        lambda: Connection(responder, loop, connections), sock=listener, backlog=1024
+        lambda: Connection(responder, loop, connections, write_each=write_each),
+        sock=listener,
+        backlog=1024,
     )
 
 
