@@ -76,10 +76,9 @@ class Telemetry:
         self._interval_ms = None if interval_s is None else interval_s * 1000
         self.tracer_provider = TracerProvider(resource=self._resource)
         self.tracer_provider.add_span_processor(BatchSpanProcessor(_span_exporter()))
-        ours = View(
-            instrument_name="*", meter_name=SCOPE, aggregation=DropAggregation()
-        )
-        self.meter_provider = self._make_meter_provider(views=[ours])
+        drop = DropAggregation()
+        not_ours = View(instrument_name="*", meter_name=SCOPE, aggregation=drop)
+        self.meter_provider = self._make_meter_provider(not_ours)
         self._own_meter_provider = self._make_meter_provider()
 
     @property
@@ -229,7 +228,8 @@ def _metric_exporter() -> MetricExporter:
         )
 
     exporter = OTLPMetricExporter()
-    own_pid, export = os.getpid(), exporter.export
+    own_pid = os.getpid()
+    export: Any = exporter.export
 
     def export_in_own_process(*args: Any, **kwargs: Any) -> MetricExportResult:
         # A child has readers and exporters of its own.
