@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 MARK := $(VENV)/.ready-$(shell cat pyproject.toml constraints/dev.txt 2>/dev/null | sha256sum | cut -c1-16)
 
-.PHONY: help setup demo test e2e e2e-full check format clean
+.PHONY: help setup constraints demo check test e2e e2e-full matrix soak format clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -14,6 +14,10 @@ setup: $(MARK) ## Make the development environment.
 $(MARK):
 	$(PYTHON) scripts/make_venv.py $(VENV)
 	@touch $@
+
+constraints: setup ## Renew the pinned versions, then make the environment again.
+	$(BIN)/python scripts/make_venv.py --renew
+	$(MAKE) setup
 
 demo: setup ## Run the main job on the embedded simulator: no GPU, no server.
 	$(BIN)/otel-specdecode demo
@@ -32,6 +36,12 @@ e2e: setup ## The same against a real vLLM and a real collector.
 
 e2e-full: setup ## Every speculative method, every fault; before an issue is resolved.
 	$(BIN)/python scripts/run_e2e.py --full
+
+matrix: setup ## The suite over old and new versions of openai and OpenTelemetry.
+	$(BIN)/python scripts/matrix.py
+
+soak: setup ## Every ending at random for ten minutes (SECONDS=n); sums compared.
+	$(BIN)/python scripts/soak.py --seconds $(or $(SECONDS),600)
 
 format: setup ## Format, and fix what can be fixed.
 	$(BIN)/ruff check --fix .

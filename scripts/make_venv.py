@@ -1,6 +1,7 @@
 """Make the development environment: a venv with what the constraints pin.
 
-Run by make; needs nothing but a Python.
+Run by make; needs nothing but a Python. With `--renew` it writes the constraints
+anew, with the newest stable releases.
 """
 
 from __future__ import annotations
@@ -10,29 +11,61 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+PROJECT = ROOT / "pyproject.toml"
 CONSTRAINTS = ROOT / "constraints" / "dev.txt"
-EXTRAS = "all"
+EXTRA = "all"
+GROUP = "dev"
+# OpenTelemetry's instrumentation packages have no other releases than betas.
+STABLE = "--prerelease=if-necessary-or-explicit"
+HEADER = """\
+# Every package of the development environment. `make constraints` renews this file.
+"""
 
 
 def main() -> None:
-    """Create the venv at the path given, and install into it."""
-    venv = ROOT / sys.argv[1]
+    """Do what the command line asks for."""
+    if sys.argv[1] == "--renew":
+        renew_constraints()
+    else:
+        make_venv(ROOT / sys.argv[1])
+
+
+def make_venv(venv: Path) -> None:
+    """Create a venv where there is none, and install into it.
+
+    Args:
+        venv: folder of the environment.
+    """
     python = venv / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-    pinned = [line for line in CONSTRAINTS.read_text().splitlines() if "==" in line]
+    pinned = CONSTRAINTS.read_text().splitlines()
     installer = next(line for line in pinned if line.startswith("uv=="))
-    subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "--upgrade", installer], check=True
-    )
+    subprocess.run([python, "-m", "pip", "install", "--quiet", installer], check=True)
     subprocess.run(
         [
-            *(venv / "bin" / "uv", "pip", "install", "--quiet", "--python", python),
-            *("--constraint", CONSTRAINTS, "--editable", f"{ROOT}[{EXTRAS}]"),
-            *("--group", f"{ROOT / 'pyproject.toml'}:dev"),
+            *(python, "-m", "uv", "pip", "install", "--quiet", STABLE),
+            *("--python", python, "--constraint", CONSTRAINTS),
+            *("--editable", f"{ROOT}[{EXTRA}]", "--group", f"{PROJECT}:{GROUP}"),
         ],
         check=True,
     )
+
+
+def renew_constraints() -> None:
+    """Pin the newest stable release of everything, for every platform."""
+    compiled = subprocess.run(
+        [
+            *(sys.executable, "-m", "uv", "pip", "compile", "--quiet", STABLE),
+            *("--universal", "--python-version", "3.11", "--upgrade"),
+            *("--no-annotate", "--no-header", "--no-emit-index-url"),
+            *("--extra", EXTRA, "--group", GROUP, PROJECT),
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    CONSTRAINTS.write_text(HEADER + compiled.stdout)
 
 
 if __name__ == "__main__":

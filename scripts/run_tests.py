@@ -22,11 +22,11 @@ def main() -> int:
     run("coverage", "erase")
     code = run(
         *("coverage", "run", "-m", "pytest", "-m", "not e2e and not full"),
-        *sys.argv[1:],
+        *("-n", "auto", "--dist", "worksteal", *sys.argv[1:]),
     )
-    run("coverage", "combine", "--quiet")
     if code or sys.argv[1:]:
         return code
+    run("coverage", "combine", "--quiet")
     whole = ",".join(f"otel_specdecode/{name}/*" for name in FULL)
     code = run("coverage", "report", f"--include={whole}", "--fail-under=100")
     rest = run("coverage", "report", f"--omit={whole}", f"--fail-under={REST_PERCENT}")
