@@ -1,0 +1,67 @@
+"""Run the analysis of one file to its end."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from otel_specdecode.lint import _calls, _expressions, _functions, _statements
+from otel_specdecode.lint._machine import Frame, Machine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from otel_specdecode.lint._modules import Module
+    from otel_specdecode.lint.facts import Facts
+
+MAX_ROUNDS = 5
+MAX_RUNS_PER_ROUND = 3000
+"""Functions run in one round, contexts counted apart: bounds hostile input."""
+DEEP = 20_000
+
+_EXPRESSIONS = {**_expressions.EXPRESSIONS, ast.Call: _calls.call}
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Let deeply nested source be walked; Python frames cost no C stack."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, DEEP))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def analyse(
+    module: Module,
+    find_module: Callable[[Module, str, int], Module | None] | None = None,
+) -> Facts:
+    """What a file does with streamed chunks.
+
+    Args:
+        module: the file.
+        find_module: resolves an import (module, dotted name, level) to another file
+            of the run; `None` leaves all imports unknown.
+    """
+    machine = Machine(
+        _EXPRESSIONS,
+        _statements.STATEMENTS,
+        _functions.invoke,
+        _functions.run_unknown,
+        _statements.assign,
+    )
+    if find_module is not None:
+        machine.find_module = find_module
+    with deep_recursion():
+        for _ in range(MAX_ROUNDS):
+            machine.begin_round(MAX_RUNS_PER_ROUND)
+            machine.run_module(module)
+            machine.run_uncalled(
+                module.tree.body, Frame(module, machine.globals_of(module))
+            )
+            if not machine.changed:
+                break
+    return machine.outcome()

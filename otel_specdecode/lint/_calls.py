@@ -1,0 +1,190 @@
+"""Calls: evaluated arguments, then whoever knows the callee."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from otel_specdecode.lint import _formatting, _library, _methods, _sources
+from otel_specdecode.lint import _tags as t
+from otel_specdecode.lint._attributes import read_field
+from otel_specdecode.lint._machine import Call, Frame, Machine
+from otel_specdecode.lint._naming import dotted
+from otel_specdecode.lint._values import UNKNOWN, Definition, Value, join, join_all
+from otel_specdecode.lint.words import says_other_unit, says_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_HANDLERS: tuple[Callable[[Machine, Call], Value | None], ...] = (
+    _sources.sdk_stream,
+    _methods.connection_request,
+    _sources.http_response,
+    lambda _machine, call: _sources.body_stream(call),
+    _methods.method,
+    _library.function,
+)
+
+_CARRIED = t.CHUNK | t.PIECE | t.STREAM | t.RESPONSE | t.STRONG
+"""What an unknown function is taken to hand through: it may parse or filter."""
+
+
+def call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
+    """What a call returns."""
+    made = _evaluated(machine, node, frame)
+    if made.name == "super" and not made.args and frame.owner is not None:
+        return _super(machine, frame)
+    result = machine.call_value(made.callee, node, frame, made.args, made.kwargs)
+    is_known = any(thing.definition is not None for thing in made.callee.things)
+    _label_arguments(machine, made)
+    if is_known:
+        for thing in made.callee.things:
+            definition = thing.definition
+            if definition is not None and definition.target is not UNKNOWN:
+                result = join(result, _through_partial(machine, made, definition))
+        return result
+    for handler in _HANDLERS:
+        handled = handler(machine, made)
+        if handled is not None:
+            return handled
+    return _unknown(machine, made)
+
+
+def _evaluated(machine: Machine, node: ast.Call, frame: Frame) -> Call:
+    receiver: Value | None = None
+    if isinstance(node.func, ast.Attribute):
+        receiver = machine.evaluate(node.func.value, frame)
+        callee = read_field(machine, receiver, node.func.attr, frame)
+        name = node.func.attr
+    else:
+        callee = machine.evaluate(node.func, frame)
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+    path = callee.path or dotted(node.func)
+    if "." in path and receiver is None:
+        name = path.rpartition(".")[2]
+    made = Call(node, frame, callee, receiver, name or path, path, [], {}, [])
+    for arg in node.args:
+        value = machine.evaluate(arg, frame)
+        if isinstance(arg, ast.Starred):
+            made.unpacked.append(value)
+            made.args += _spread(value)
+        else:
+            made.args.append(value)
+    for keyword in node.keywords:
+        value = machine.evaluate(keyword.value, frame)
+        if keyword.arg is not None:
+            made.kwargs[keyword.arg] = value
+            machine.label(value.rates, keyword.arg)
+            machine.publish(keyword.value, keyword.arg, value, frame)
+            continue
+        dicts = [thing for thing in value.things if thing.kind == "dict"]
+        for thing in dicts:
+            for key, field in thing.fields.items():
+                if isinstance(key, str):
+                    made.kwargs[key] = field
+        if not dicts or any(thing.is_open for thing in dicts):
+            made.has_unknown_kwargs = True
+    return made
+
+
+def _spread(value: Value) -> list[Value]:
+    """The arguments that `*value` adds, where its length is known."""
+    for thing in value.things:
+        if thing.kind == "tuple":
+            return [v for k, v in sorted(thing.fields.items(), key=lambda i: str(i[0]))]
+    return []
+
+
+def _super(machine: Machine, frame: Frame) -> Value:
+    """`super()`: the bases' members, bound to this object."""
+    owner = frame.owner
+    if owner is None or owner.definition is None:
+        return UNKNOWN
+    instance = machine.instance_of(owner, frame)
+    proxy = machine.thing("instance", ("super", owner), frame)
+    view = machine.thing("class", ("bases", owner), frame)
+    view.definition = Definition(
+        None, frame.module, bases=owner.definition.bases, members={}
+    )
+    proxy.definition = Definition(None, frame.module, owner=view)
+    proxy.fields = instance.fields
+    return Value(things=frozenset({proxy}))
+
+
+def _through_partial(machine: Machine, made: Call, definition: Definition) -> Value:
+    """A partial of a function that these files do not define."""
+    target = definition.target
+    if any(thing.definition is not None for thing in target.things):
+        return UNKNOWN
+    merged = Call(
+        made.node,
+        made.frame,
+        target,
+        UNKNOWN,
+        target.path.rpartition(".")[2],
+        target.path,
+        [*definition.args, *made.args],
+        {**definition.kwargs, **made.kwargs},
+        [],
+    )
+    for handler in _HANDLERS:
+        handled = handler(machine, merged)
+        if handled is not None:
+            return handled
+    return UNKNOWN
+
+
+def _label_arguments(machine: Machine, made: Call) -> None:
+    """Let what a call says about its arguments name the rates among them."""
+    _formatting.neighbours(machine, made.node.args, made.args)
+    values = [*made.args, *made.kwargs.values()]
+    labels: set[str] = set()
+    if says_tokens(made.name) or says_other_unit(made.name):
+        labels.add(made.name)
+    if made.receiver is not None:
+        for thing in made.receiver.things:
+            labels |= thing.labels
+        if isinstance(made.node.func, ast.Attribute):
+            named = dotted(made.node.func.value).rpartition(".")[2]
+            if made.name in _library.METRIC_CALLS and named:
+                labels.add(named)
+    for value in values:
+        for label in labels:
+            machine.label(value.rates, label)
+    if made.args and made.args[0].texts and made.name in _library.LOG_CALLS:
+        text = " ".join(sorted(made.args[0].texts))
+        _formatting.template(machine, text, made.args[1:], {})
+
+
+def _unknown(machine: Machine, made: Call) -> Value:
+    """A function we do not know: functions handed to it are run."""
+    values = [*made.args, *made.kwargs.values()]
+    for value in values:
+        if any(thing.kind == "function" for thing in value.things):
+            machine.run_unknown(machine, value, made.frame)
+    if not _is_constructor(made.name):
+        pass
+    else:
+        for key, value in made.kwargs.items():
+            machine.share(machine.loose, key, value)
+            machine.share(machine.named, key, value)
+    everything = join_all(values)
+    if made.receiver is not None and made.receiver.tags & t.CHUNK:
+        everything = join(everything, Value(made.receiver.tags & _CARRIED))
+    carried = everything.tags & _CARRIED
+    things = (
+        frozenset(thing for thing in everything.things if thing.kind == "stream")
+        if carried & t.STREAM
+        else frozenset[Value]()
+    )
+    return Value(
+        carried if carried & ~t.STRONG else 0,
+        things,  # type: ignore[arg-type]
+        rates=everything.rates if made.name in _library.TEXT_CALLS else frozenset(),
+        path=f"{made.path}()" if made.path else "",
+        steps=everything.steps,
+    )
+
+
+def _is_constructor(name: str) -> bool:
+    return name[:1].isupper()

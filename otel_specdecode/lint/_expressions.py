@@ -1,0 +1,346 @@
+"""What each kind of expression evaluates to, calls aside."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from otel_specdecode.lint import _arithmetic, _formatting
+from otel_specdecode.lint import _tags as t
+from otel_specdecode.lint._attributes import read_field, read_item
+from otel_specdecode.lint._iteration import turns_of
+from otel_specdecode.lint._machine import Frame, Loop, Machine
+from otel_specdecode.lint._values import (
+    UNKNOWN,
+    Definition,
+    Value,
+    join,
+    join_all,
+    retagged,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def _constant(_machine: Machine, node: ast.Constant, _frame: Frame) -> Value:
+    match node.value:
+        case True:
+            return Value(t.TRUE | t.ONE)
+        case False:
+            return Value(t.FALSE | t.ONE)
+        case None:
+            return Value(t.NONE)
+        case str(text):
+            return Value(texts=frozenset({text[:300]}))
+        case bytes(raw):
+            return Value(texts=frozenset({raw[:300].decode("latin-1")}))
+        case 1:
+            return Value(t.ONE)
+        case int() | float():
+            return Value(t.NUMBER)
+        case _:
+            return UNKNOWN
+
+
+def _name(machine: Machine, node: ast.Name, frame: Frame) -> Value:
+    return machine.lookup(node.id, frame)
+
+
+def _attribute(machine: Machine, node: ast.Attribute, frame: Frame) -> Value:
+    return read_field(machine, machine.evaluate(node.value, frame), node.attr, frame)
+
+
+def _subscript(machine: Machine, node: ast.Subscript, frame: Frame) -> Value:
+    return read_item(machine, machine.evaluate(node.value, frame), node.slice, frame)
+
+
+def _binary(machine: Machine, node: ast.BinOp, frame: Frame) -> Value:
+    left = machine.evaluate(node.left, frame)
+    if isinstance(node.op, ast.Mod):
+        if left.texts and not left.tags & t.QUANTITIES:
+            return _formatting.percent(machine, node, left, frame)
+        machine.evaluate(node.right, frame)
+        return UNKNOWN
+    right = machine.evaluate(node.right, frame)
+    return combine(machine, node, left, right, frame)
+
+
+def combine(
+    machine: Machine, node: ast.BinOp, left: Value, right: Value, frame: Frame
+) -> Value:
+    """The result of an operator on two values."""
+    match node.op:
+        case ast.Add():
+            return _arithmetic.add(left, right)
+        case ast.Sub():
+            return _arithmetic.subtract(left, right, in_chunk_loop=frame.per_chunk)
+        case ast.Mult():
+            return _arithmetic.multiply(machine, node, left, right, frame)
+        case ast.Div() | ast.FloorDiv():
+            return _arithmetic.divide(machine, node, left, right, frame)
+        case ast.BitOr():
+            return join(left, right)
+        case ast.Pow():
+            if left.tags & t.SPAN and isinstance(node.right, ast.UnaryOp):
+                return Value(t.INVERSE)
+            return UNKNOWN
+        case _:
+            return UNKNOWN
+
+
+def _unary(machine: Machine, node: ast.UnaryOp, frame: Frame) -> Value:
+    value = machine.evaluate(node.operand, frame)
+    if isinstance(node.op, ast.Not):
+        return Value(t.ONE)
+    return retagged(value, value.tags & (t.QUANTITIES | t.NUMBER | t.ONE))
+
+
+def _boolean(machine: Machine, node: ast.BoolOp, frame: Frame) -> Value:
+    values = [machine.evaluate(value, frame) for value in node.values]
+    if isinstance(node.op, ast.And):
+        return values[-1]
+    return join_all(
+        value if value.tags != t.NONE else UNKNOWN for value in values
+    )
+
+
+def _compare(machine: Machine, node: ast.Compare, frame: Frame) -> Value:
+    machine.evaluate(node.left, frame)
+    for value in node.comparators:
+        machine.evaluate(value, frame)
+    return Value(t.ONE)
+
+
+def _conditional(machine: Machine, node: ast.IfExp, frame: Frame) -> Value:
+    machine.evaluate(node.test, frame)
+    then = machine.evaluate(node.body, frame)
+    other = machine.evaluate(node.orelse, frame)
+    for a, b in ((then, other), (other, then)):
+        # `x if y else 0` and `x if y else None` are x where they are anything.
+        if a.tags in {t.NONE, t.NUMBER} and not a.things and b.tags & t.QUANTITIES:
+            return b
+    return join(then, other)
+
+
+def _display(machine: Machine, node: ast.List | ast.Set, frame: Frame) -> Value:
+    values = [machine.evaluate(item, frame) for item in node.elts]
+    _formatting.neighbours(machine, node.elts, values)
+    entries = [
+        turns_of(machine, value, item.value, item, frame).elem
+        if isinstance(item, ast.Starred)
+        else value
+        for item, value in zip(node.elts, values, strict=True)
+    ]
+    copied = [
+        value
+        for item, value in zip(node.elts, values, strict=True)
+        if isinstance(item, ast.Starred)
+    ]
+    per_chunk = any(
+        value.tags & t.STREAM or any(thing.per_chunk for thing in value.things)
+        for value in copied
+    )
+    strong = any(value.tags & t.STRONG for value in copied)
+    return machine.sequence(
+        node, frame, join_all(entries), per_chunk=per_chunk, strong=strong
+    )
+
+
+def _tuple(machine: Machine, node: ast.Tuple, frame: Frame) -> Value:
+    values = [machine.evaluate(item, frame) for item in node.elts]
+    _formatting.neighbours(machine, node.elts, values)
+    return machine.tuple_of(node, frame, values)
+
+
+def _dict(machine: Machine, node: ast.Dict, frame: Frame) -> Value:
+    thing = machine.thing("dict", node, frame)
+    for key, item in zip(node.keys, node.values, strict=True):
+        value = machine.evaluate(item, frame)
+        if key is None:
+            merge(machine, thing, value)
+            continue
+        name = machine.evaluate(key, frame)
+        if len(name.texts) == 1 and not name.tags:
+            text = next(iter(name.texts))
+            machine.set_field(thing, text, value)
+            machine.label(value.rates, text)
+            machine.publish(item, text, value, frame)
+        else:
+            machine.grow(thing, value)
+            for text in name.texts:
+                machine.label(value.rates, text)
+    return Value(things=frozenset({thing}))
+
+
+def merge(machine: Machine, thing: object, value: Value) -> None:
+    """Copy the fields of a dict value into a thing, as `**` and `update` do."""
+    from otel_specdecode.lint._values import Thing
+
+    if not isinstance(thing, Thing):
+        return
+    sources = [other for other in value.things if other.kind in {"dict", "instance"}]
+    for other in sources:
+        for key, field in list(other.fields.items()):
+            machine.set_field(thing, key, field)
+        machine.grow(thing, other.elem)
+        thing.is_open = thing.is_open or other.is_open
+    if not sources:
+        thing.is_open = True
+
+
+def _lambda(machine: Machine, node: ast.Lambda, frame: Frame) -> Value:
+    thing = machine.thing("function", node, frame)
+    thing.definition = Definition(
+        node, frame.module, frame.owner, scope=machine.inner_scope(frame)
+    )
+    return Value(things=frozenset({thing}))
+
+
+def _named(machine: Machine, node: ast.NamedExpr, frame: Frame) -> Value:
+    value = machine.evaluate(node.value, frame)
+    machine.assign(node.target, value, frame)
+    return machine.lookup(node.target.id, frame)
+
+
+def _await(machine: Machine, node: ast.Await, frame: Frame) -> Value:
+    return machine.evaluate(node.value, frame)
+
+
+def _starred(machine: Machine, node: ast.Starred, frame: Frame) -> Value:
+    return machine.evaluate(node.value, frame)
+
+
+def _yield(machine: Machine, node: ast.Yield, frame: Frame) -> Value:
+    frame.yields = True
+    if node.value is not None:
+        frame.yielded = join(frame.yielded, machine.evaluate(node.value, frame))
+    if frame.loop is not None and frame.loop.per_chunk:
+        frame.yields_per_chunk = True
+        frame.yields_strong = frame.yields_strong or frame.loop.strong
+        if frame.yielded is UNKNOWN:
+            frame.yielded = Value(t.CHUNK)
+    return UNKNOWN
+
+
+def _yield_from(machine: Machine, node: ast.YieldFrom, frame: Frame) -> Value:
+    frame.yields = True
+    value = machine.evaluate(node.value, frame)
+    turns = turns_of(machine, value, node.value, node, frame)
+    frame.yielded = join(frame.yielded, turns.elem)
+    if turns.per_chunk:
+        frame.yields_per_chunk = True
+        frame.yields_strong = frame.yields_strong or turns.strong
+    return UNKNOWN
+
+
+def comprehend(
+    machine: Machine,
+    node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
+    frame: Frame,
+    body: Callable[[], Value],
+) -> tuple[Value, bool, bool]:
+    """Run a comprehension.
+
+    Returns:
+        Its entry, whether there is one per chunk, and whether that is certain.
+    """
+    outer, saved = frame.loop, dict(frame.env)
+    per_chunk, strong = True, False
+    for generator in node.generators:
+        value = machine.evaluate(generator.iter, frame)
+        turns = turns_of(machine, value, generator.iter, node, frame)
+        here = turns.per_chunk or (turns.is_inside_chunk and frame.per_chunk)
+        per_chunk = per_chunk and (turns.per_chunk or turns.is_inside_chunk)
+        strong = strong or turns.strong
+        frame.loop = Loop(node, here, turns.strong, frozenset(saved), frame.loop)
+        machine.assign(generator.target, turns.elem, frame)
+        for test in generator.ifs:
+            machine.evaluate(test, frame)
+    elem = body()
+    frame.loop = outer
+    names = {
+        part.id
+        for generator in node.generators
+        for part in ast.walk(generator.target)
+        if isinstance(part, ast.Name)
+    }
+    for name in names:
+        if name in saved:
+            frame.env[name] = saved[name]
+        else:
+            frame.env.pop(name, None)
+    is_chunked = per_chunk and any(
+        True for _ in node.generators
+    )
+    return elem, is_chunked, strong
+
+
+def _comprehension(
+    machine: Machine, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, frame: Frame
+) -> Value:
+    elem, per_chunk, strong = comprehend(
+        machine, node, frame, lambda: machine.evaluate(node.elt, frame)
+    )
+    kind = "iter" if isinstance(node, ast.GeneratorExp) else "list"
+    return machine.sequence(
+        node, frame, elem, per_chunk=per_chunk, strong=strong, note=kind
+    )
+
+
+def _dict_comprehension(machine: Machine, node: ast.DictComp, frame: Frame) -> Value:
+    def body() -> Value:
+        machine.evaluate(node.key, frame)
+        return machine.evaluate(node.value, frame)
+
+    elem, _, _ = comprehend(machine, node, frame, body)
+    thing = machine.thing("dict", node, frame)
+    machine.grow(thing, elem)
+    for generator in node.generators:
+        merge(machine, thing, _items_source(machine, generator.iter, frame))
+    return Value(things=frozenset({thing}))
+
+
+def _items_source(machine: Machine, node: ast.expr, frame: Frame) -> Value:
+    """`d` of `d.items()`: a filtered copy keeps the fields."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr == "items":
+            return machine.evaluate(node.func.value, frame)
+    return UNKNOWN
+
+
+def _slice(machine: Machine, node: ast.Slice, frame: Frame) -> Value:
+    return UNKNOWN
+
+
+EXPRESSIONS: dict[type[ast.AST], Callable[..., Value]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.BoolOp: _boolean,
+    ast.Compare: _compare,
+    ast.IfExp: _conditional,
+    ast.List: _display,
+    ast.Set: _display,
+    ast.Tuple: _tuple,
+    ast.Dict: _dict,
+    ast.Lambda: _lambda,
+    ast.NamedExpr: _named,
+    ast.Await: _await,
+    ast.Starred: _starred,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield_from,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.DictComp: _dict_comprehension,
+    ast.JoinedStr: _formatting.joined_string,
+}
+
+
+def unpacked(values: Sequence[Value]) -> Value:
+    """What a sequence of values may be, taken together."""
+    return join_all(values)

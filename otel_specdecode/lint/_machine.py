@@ -1,0 +1,552 @@
+"""The state of one analysis, and the moves that every part of it shares.
+
+The analysis runs the program on abstract values: straight-line code in order,
+both arms of a branch, loop bodies twice, and functions of the files read
+wherever they are called. Knowledge about things and shared fields only grows,
+so the program is run again until nothing new is learnt, or a fixed number of
+times.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from otel_specdecode.lint import _tags as t
+from otel_specdecode.lint._values import (
+    UNKNOWN,
+    Definition,
+    Step,
+    Thing,
+    Value,
+    join,
+    with_step,
+)
+from otel_specdecode.lint.facts import Facts, Publication, Rate, RateKind
+from otel_specdecode.lint.words import says_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from otel_specdecode.lint._modules import Module
+
+MAX_LABELS = 24
+
+Env = dict[str, Value]
+
+
+@dataclass(slots=True)
+class Loop:
+    """The innermost loop being run.
+
+    Attributes:
+        node: the loop or comprehension.
+        per_chunk: it turns once per streamed chunk.
+        strong: that stream is certain.
+        carried: names that were bound before it, so that they outlive a turn.
+        outer: the loop around it, if that one runs over the same stream.
+        can_pull: a read from a stream inside it makes it turn once per chunk.
+        steps: how its stream came to be.
+        exits: what is known at each `break`.
+        turns: what is known at each `continue`.
+    """
+
+    node: ast.AST
+    per_chunk: bool
+    strong: bool
+    carried: frozenset[str]
+    outer: Loop | None
+    can_pull: bool = False
+    steps: tuple[Step, ...] = ()
+    exits: list[Env] = field(default_factory=list[Env])
+    turns: list[Env] = field(default_factory=list[Env])
+
+
+@dataclass(slots=True)
+class Frame:
+    """One run of a function or of a module's top level.
+
+    Attributes:
+        module: the file.
+        env: what each local name may be.
+        scope: locals of the functions around it.
+        node: the function; `None` at module level.
+        name: the function's name.
+        owner: the class of a method.
+        loop: the innermost loop.
+        inherited: the function is called once per chunk.
+        strong: and that stream is certain.
+        returned: what it may return.
+        yielded: what it may yield.
+        yields_per_chunk: it yields once per chunk.
+        pulled: it reads a chunk outside any loop of its own.
+        outer_names: names declared `global` or `nonlocal`.
+    """
+
+    module: Module
+    env: Env
+    scope: tuple[Env, ...] = ()
+    node: ast.AST | None = None
+    name: str = ""
+    owner: Thing | None = None
+    loop: Loop | None = None
+    inherited: bool = False
+    strong: bool = False
+    returned: Value = UNKNOWN
+    yielded: Value = UNKNOWN
+    yields: bool = False
+    yields_per_chunk: bool = False
+    yields_strong: bool = False
+    pulled: bool = False
+    pulled_strong: bool = False
+    outer_names: set[str] = field(default_factory=set[str])
+
+    @property
+    def per_chunk(self) -> bool:
+        """Whether this point of the code is reached once per chunk."""
+        return self.loop.per_chunk if self.loop else self.inherited
+
+    @property
+    def is_strong(self) -> bool:
+        """Whether the stream behind `per_chunk` is certain."""
+        return self.loop.strong if self.loop else self.strong
+
+
+@dataclass(slots=True)
+class Call:
+    """A call with everything evaluated.
+
+    Attributes:
+        node: the call.
+        frame: where it stands.
+        callee: what is called.
+        receiver: the object whose method it is; `None` for a plain function.
+        name: last part of the callee's name.
+        path: the callee's dotted name as far as known.
+        args: positional arguments, unpacked ones left out.
+        kwargs: keyword arguments, those of known `**` dicts included.
+        unpacked: values given with `*`.
+        has_unknown_kwargs: a `**` value could not be resolved.
+    """
+
+    node: ast.Call
+    frame: Frame
+    callee: Value
+    receiver: Value | None
+    name: str
+    path: str
+    args: list[Value]
+    kwargs: dict[str, Value]
+    unpacked: list[Value]
+    has_unknown_kwargs: bool = False
+
+    def arg(self, position: int, *keywords: str) -> Value:
+        """The argument at a position or under one of these keywords."""
+        for keyword in keywords:
+            if keyword in self.kwargs:
+                return self.kwargs[keyword]
+        return self.args[position] if position < len(self.args) else UNKNOWN
+
+
+class Machine:
+    """One analysis of a file and of the files it imports.
+
+    Attributes:
+        facts: what was found so far.
+        changed: knowledge has grown in this round.
+    """
+
+    def __init__(
+        self,
+        expressions: Mapping[type[ast.AST], Callable[..., Value]],
+        statements: Mapping[type[ast.AST], Callable[..., bool]],
+        invoke: Callable[..., Value],
+        run_unknown: Callable[..., None],
+        assign: Callable[..., None],
+    ) -> None:
+        self.expressions = expressions
+        self.statements = statements
+        self.invoke_thing = invoke
+        self.run_unknown = run_unknown
+        self.assign_target = assign
+        self.facts = Facts()
+        self.globals: dict[Module, Env] = {}
+        self.loose: dict[str, Value] = {}
+        self.named: dict[str, Value] = {}
+        self.things: dict[tuple[object, ...], Thing] = {}
+        self.memo: dict[tuple[object, ...], Value] = {}
+        self.earlier: dict[tuple[object, ...], Value] = {}
+        self.called: set[ast.AST] = set()
+        self.operations: dict[ast.AugAssign, ast.BinOp] = {}
+        self.rate_numbers: dict[tuple[ast.AST, RateKind], int] = {}
+        self.seen_rates: set[int] = set()
+        self.called_modules: set[Module] = set()
+        self.changed = False
+        self.depth = 0
+        self.budget = 0
+        self.find_module: Callable[[Module, str, int], Module | None] = (
+            lambda _module, _name, _level: None
+        )
+
+    # Rounds
+
+    def begin_round(self, budget: int) -> None:
+        """Forget what may have changed; keep what things are known to hold."""
+        self.changed = False
+        self.budget = budget
+        self.memo.clear()
+        self.called.clear()
+        self.called_modules.clear()
+        self.seen_rates.clear()
+        self.facts.requests.clear()
+        self.facts.publications.clear()
+
+    def outcome(self) -> Facts:
+        """The facts that the last round still found."""
+        for number in set(self.facts.rates) - self.seen_rates:
+            del self.facts.rates[number]
+        return self.facts
+
+    # Running
+
+    def evaluate(self, node: ast.expr, frame: Frame) -> Value:
+        """What an expression may be."""
+        handler = self.expressions.get(type(node))
+        return handler(self, node, frame) if handler else UNKNOWN
+
+    def execute(self, body: Iterable[ast.stmt], frame: Frame) -> bool:
+        """Run statements; false if control never reaches the end."""
+        for node in body:
+            handler = self.statements.get(type(node))
+            if handler is not None and not handler(self, node, frame):
+                return False
+        return True
+
+    # Names
+
+    def globals_of(self, module: Module) -> Env:
+        """The top-level names of a module; running it fills them."""
+        env = self.globals.get(module)
+        if env is None:
+            env = self.globals[module] = {}
+        return env
+
+    def lookup(self, name: str, frame: Frame) -> Value:
+        """What a name may be."""
+        found = frame.env.get(name)
+        if found is not None and name not in frame.outer_names:
+            return found
+        for env in reversed(frame.scope):
+            if name in env:
+                return env[name]
+        found = self.globals_of(frame.module).get(name)
+        return Value(path=name) if found is None else found
+
+    def inner_scope(self, frame: Frame) -> tuple[Env, ...]:
+        """The scopes that a function defined here can see, globals left out."""
+        if frame.node is None or isinstance(frame.node, ast.ClassDef):
+            return frame.scope
+        return (*frame.scope, frame.env)
+
+    def assign(self, target: ast.expr, value: Value, frame: Frame) -> None:
+        """Bind a target to a value."""
+        self.assign_target(self, target, value, frame)
+
+    def operation(self, node: ast.AugAssign) -> ast.BinOp:
+        """The operation that an augmented assignment performs."""
+        made = self.operations.get(node)
+        if made is None:
+            left = ast.copy_location(_load(node.target), node.target)
+            made = ast.copy_location(ast.BinOp(left, node.op, node.value), node)
+            self.operations[node] = made
+        return made
+
+    # Modules
+
+    def imported(self, frame: Frame, base: str, name: str, level: int) -> Value:
+        """What `from base import name` binds."""
+        inner = self.find_module(frame.module, f"{base}.{name}" if base else name, level)
+        if inner is not None and inner is not frame.module:
+            return self.module_value(inner, frame)
+        module = self.find_module(frame.module, base, level) if base or level else None
+        if module is not None and module is not frame.module:
+            self.run_module(module)
+            found = self.globals_of(module).get(name)
+            if found is not None:
+                return found
+        return Value(path=f"{base}.{name}" if base else name)
+
+    def module_value(self, module: Module, frame: Frame) -> Value:
+        """A module as an object with its globals for attributes."""
+        self.run_module(module)
+        thing = self.thing("class", module, frame)
+        thing.definition = Definition(None, module, members=self.globals_of(module))
+        return Value(things=frozenset({thing}))
+
+    def run_module(self, module: Module) -> None:
+        """Run a module's top level once a round."""
+        if module in self.called_modules or self.depth > 16:
+            return
+        self.called_modules.add(module)
+        self.depth += 1
+        frame = Frame(module, self.globals_of(module))
+        self.execute(module.tree.body, frame)
+        self.depth -= 1
+
+    def run_uncalled(self, body: Iterable[ast.stmt], frame: Frame) -> None:
+        """Run the functions defined here that nothing read so far calls."""
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                if node not in self.called:
+                    self.run_unknown(self, self.lookup(node.name, frame), frame)
+            elif isinstance(node, ast.ClassDef):
+                self._run_methods(node, frame)
+            elif isinstance(node, ast.If | ast.Try | ast.With | ast.For):
+                self.run_uncalled(node.body, frame)
+                self.run_uncalled(getattr(node, "orelse", ()), frame)
+
+    def _run_methods(self, node: ast.ClassDef, frame: Frame) -> None:
+        value = self.lookup(node.name, frame)
+        definition = self.definition(value, "class")
+        if definition is None:
+            return
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
+                if method in self.called:
+                    continue
+                bound = self.bound_to_class(value, method.name, frame)
+                if bound is not None:
+                    self.run_unknown(self, bound, frame)
+            elif isinstance(method, ast.ClassDef):
+                self._run_methods(method, Frame(frame.module, definition.members))
+
+    def bound_to_class(self, value: Value, name: str, frame: Frame) -> Value | None:
+        """A method bound to the instance that stands for its class."""
+        from otel_specdecode.lint._attributes import bind_member
+
+        for thing in value.things:
+            if thing.kind == "class" and thing.definition is not None:
+                member = thing.definition.members.get(name)
+                if member is not None:
+                    instance = self.instance_of(thing, frame)
+                    return bind_member(self, instance, member, frame)
+        return None
+
+    def instance_of(self, cls: Thing, frame: Frame) -> Thing:
+        """The one thing that stands for all objects of a class."""
+        instance = self.thing("instance", cls, frame)
+        if instance.definition is None and cls.definition is not None:
+            instance.definition = Definition(None, cls.definition.module, owner=cls)
+        return instance
+
+    # Calls
+
+    def bound_method(self, value: Value, name: str, frame: Frame) -> Thing | None:
+        """A method of an object of a class in these files."""
+        from otel_specdecode.lint._attributes import bind_member, class_member
+
+        for thing in value.things:
+            if thing.kind != "instance":
+                continue
+            member = class_member(thing, name)
+            if member is not None:
+                for bound in bind_member(self, thing, member, frame).things:
+                    return bound
+        return None
+
+    def call_method(
+        self, value: Value, name: str, frame: Frame, *, pulls: bool = True
+    ) -> Value | None:
+        """What a method of such an object returns; `None` if it has none."""
+        method = self.bound_method(value, name, frame)
+        if method is None:
+            return None
+        where = frame if pulls else Frame(frame.module, {})
+        node = method.definition.node if method.definition else None
+        return self.invoke(method, node or ast.Pass(), where, [], {})
+
+    def invoke(
+        self,
+        thing: Thing,
+        node: ast.AST,
+        frame: Frame,
+        args: Sequence[Value],
+        kwargs: Mapping[str, Value],
+    ) -> Value:
+        """What calling a thing returns."""
+        return self.invoke_thing(self, thing, node, frame, args, kwargs)
+
+    def call_value(
+        self,
+        value: Value,
+        node: ast.AST,
+        frame: Frame,
+        args: Sequence[Value] = (),
+        kwargs: Mapping[str, Value] | None = None,
+    ) -> Value:
+        """What calling any of the things a value may be returns."""
+        out = UNKNOWN
+        for thing in value.things:
+            if thing.definition is not None:
+                out = join(out, self.invoke(thing, node, frame, args, kwargs or {}))
+        return out
+
+    # Things
+
+    def thing(self, kind: str, node: object, frame: Frame) -> Thing:
+        """The thing that a place in the source creates."""
+        key = (kind, node)
+        found = self.things.get(key)
+        if found is None:
+            line = getattr(node, "lineno", 0)
+            found = self.things[key] = Thing(kind, frame.module, line)
+            found.node = node
+        return found
+
+    def sequence(
+        self,
+        node: ast.AST,
+        frame: Frame,
+        elem: Value,
+        *,
+        per_chunk: bool,
+        strong: bool,
+        note: str = "list",
+    ) -> Value:
+        """A new sequence with these entries."""
+        thing = self.thing(note, node, frame)
+        self.grow(thing, elem)
+        if per_chunk:
+            self.mark_per_chunk(thing, strong=strong)
+        return Value(things=frozenset({thing}), rates=elem.rates, steps=elem.steps)
+
+    def tuple_of(self, node: object, frame: Frame, parts: Iterable[Value]) -> Value:
+        """A tuple with these parts."""
+        thing = self.thing("tuple", node, frame)
+        for position, part in enumerate(parts):
+            self.set_field(thing, position, part, shared=False)
+        return Value(things=frozenset({thing}))
+
+    def grow(self, thing: Thing, elem: Value) -> None:
+        """Let a thing's entries be this too."""
+        joined = join(thing.elem, elem)
+        if joined is not thing.elem and joined != thing.elem:
+            thing.elem = joined
+            self.changed = True
+
+    def mark_per_chunk(self, thing: Thing, *, strong: bool) -> None:
+        """Note that a thing gains one entry per chunk."""
+        if not thing.per_chunk or (strong and not thing.strong):
+            thing.per_chunk = True
+            thing.strong = thing.strong or strong
+            self.changed = True
+
+    def set_field(
+        self, thing: Thing, key: str | int, value: Value, *, shared: bool = True
+    ) -> None:
+        """Let a field of a thing be this too."""
+        old = thing.fields.get(key)
+        joined = value if old is None else join(old, value)
+        if old is None or (joined is not old and joined != old):
+            thing.fields[key] = joined
+            self.changed = True
+        if shared and isinstance(key, str):
+            self.share(self.named, key, value)
+
+    def share(self, pool: dict[str, Value], key: str, value: Value) -> None:
+        """Note a field by its name alone, for objects we cannot tell apart."""
+        old = pool.get(key)
+        joined = value if old is None else join(old, value)
+        if old is None or (joined is not old and joined != old):
+            pool[key] = joined
+            self.changed = True
+
+    # Chunks
+
+    def pull(self, frame: Frame, *, strong: bool) -> None:
+        """Note that a chunk is read here: the loop around turns once per chunk."""
+        loop = frame.loop
+        while loop is not None and not loop.can_pull:
+            loop = loop.outer
+        if loop is None:
+            frame.pulled = True
+            frame.pulled_strong = frame.pulled_strong or strong
+        elif not loop.per_chunk or (strong and not loop.strong):
+            loop.per_chunk = True
+            loop.strong = loop.strong or strong
+
+    def count_of(self, value: Value, node: ast.AST, frame: Frame) -> Value | None:
+        """The length of a per-chunk sequence; `None` if it is not one."""
+        chunked = [thing for thing in value.things if thing.per_chunk]
+        if not chunked:
+            return None
+        strong = t.STRONG if any(thing.strong for thing in chunked) else 0
+        out = Value(t.COUNT | strong, steps=value.steps)
+        return with_step(out, self.step(node, frame, "one entry per chunk, counted"))
+
+    def step(self, node: ast.AST, frame: Frame, note: str) -> Step:
+        """A stop at this node."""
+        return Step(frame.module.path, getattr(node, "lineno", 1), note)
+
+    # Facts
+
+    def rate(
+        self,
+        kind: RateKind,
+        node: ast.expr,
+        frame: Frame,
+        source: Value,
+        operands: Iterable[str] = (),
+        divisor: Iterable[str] = (),
+    ) -> frozenset[int]:
+        """Note a rate found at this expression."""
+        key = (node, kind)
+        number = self.rate_numbers.setdefault(key, len(self.rate_numbers))
+        rate = self.facts.rates.get(number)
+        strong = bool(source.tags & t.STRONG)
+        if rate is None:
+            rate = Rate(kind, frame.module, node, strong)
+            self.facts.rates[number] = rate
+            self.changed = True
+        elif strong and not rate.strong:
+            rate.strong = True
+            self.changed = True
+        self.seen_rates.add(number)
+        rate.operands.update(operands)
+        rate.divisor.update(divisor)
+        rate.steps = rate.steps or source.steps
+        return frozenset({number})
+
+    def label(self, rates: frozenset[int], text: str) -> None:
+        """Note what the program calls a rate."""
+        for number in rates:
+            labels = self.facts.rates[number].labels
+            if text and len(labels) < MAX_LABELS and text not in labels:
+                labels.add(text[:200])
+                self.changed = True
+
+    def definition(self, value: Value, kind: str) -> Definition | None:
+        """The first definition of this kind that the value may be."""
+        for thing in value.things:
+            if thing.kind == kind and thing.definition is not None:
+                return thing.definition
+        return None
+
+    def publish(self, node: ast.AST, name: str, value: Value, frame: Frame) -> None:
+        """Note a chunk count that is stored or sent under the name of tokens."""
+        if not value.tags & t.COUNT or value.tags & t.TOKENS:
+            return
+        if node in self.facts.publications or not says_tokens(name):
+            return
+        self.facts.publications[node] = Publication(
+            frame.module, node, name, bool(value.tags & t.STRONG), value.steps
+        )
+
+    def discard(self, _value: Value) -> None:
+        """Evaluate for the effects alone."""
+
+
+def _load(target: ast.expr) -> ast.expr:
+    """The target of an augmented assignment, read instead of written."""
+    return target

@@ -1,0 +1,433 @@
+"""Methods of lists, dicts, queues, texts, arrays and tables."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from otel_specdecode.lint import _formatting, _sources
+from otel_specdecode.lint import _tags as t
+from otel_specdecode.lint._attributes import read_field, write_field
+from otel_specdecode.lint._expressions import merge
+from otel_specdecode.lint._iteration import looks_like_chunks, turns_of
+from otel_specdecode.lint._library import statistic, summed
+from otel_specdecode.lint._values import UNKNOWN, Thing, Value, join, join_all, retagged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_specdecode.lint._machine import Call, Frame, Machine
+
+Handler = "Callable[[Machine, Call, Value], Value | None]"
+
+_ENCODINGS = frozenset(("utf-8", "utf8", "ascii", "latin-1", "ignore", "replace"))
+
+
+def method(machine: Machine, call: Call) -> Value | None:
+    """What a method returns; `None` if we know no such method."""
+    if call.receiver is None:
+        return None
+    handler = METHODS.get(call.name)
+    return handler(machine, call, call.receiver) if handler else None
+
+
+# Containers
+
+
+def _container(machine: Machine, call: Call, receiver: Value) -> list[Thing]:
+    """The containers that a method changes, made up where none is known."""
+    known = [
+        x for x in receiver.things if x.kind in {"list", "dict", "iter", "instance"}
+    ]
+    if known or receiver.things or not isinstance(call.node.func, ast.Attribute):
+        return known
+    place = call.node.func.value
+    frame = call.frame
+    if isinstance(place, ast.Name):
+        key: tuple[object, ...] = (frame.node or frame.module, place.id)
+    elif isinstance(place, ast.Attribute):
+        key = ("field", place.attr)
+    elif isinstance(place, ast.Subscript):
+        key = ("item", ast.dump(place.slice)[:80])
+    else:
+        return []
+    made = machine.thing("list", key, frame)
+    value = Value(made and receiver.tags, frozenset({made}), path=receiver.path)
+    if isinstance(place, ast.Name):
+        frame.env.setdefault(place.id, value)
+        frame.env[place.id] = join(frame.env[place.id], value)
+    elif isinstance(place, ast.Attribute):
+        base = machine.evaluate(place.value, frame)
+        write_field(machine, base, place.attr, value)
+    else:
+        for owner in machine.evaluate(place.value, frame).things:
+            machine.grow(owner, value)
+    return [made]
+
+
+def _is_kept(thing: Thing, frame: Frame) -> bool:
+    """Whether a container is older than this turn of the chunk loop."""
+    node: ast.AST | None = frame.loop.node if frame.loop else frame.node
+    loop = frame.loop
+    while loop is not None and loop.outer is not None and loop.outer.per_chunk:
+        loop = loop.outer
+        node = loop.node
+    if node is None or thing.module is not frame.module or not thing.line:
+        return True
+    if not isinstance(thing.node, ast.AST) or isinstance(thing.node, ast.ClassDef):
+        return True
+    first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
+    is_inside = first < thing.line <= last
+    return not is_inside or thing.line == first
+
+
+def _append(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    value = call.args[-1] if call.args else join_all(call.kwargs.values())
+    frame = call.frame
+    if frame.per_chunk and value.tags & (t.CLOCK | t.SPAN):
+        value = retagged(value, value.tags | t.LATER)
+    for thing in _container(machine, call, receiver):
+        machine.grow(thing, value)
+        if frame.per_chunk and _is_kept(thing, frame):
+            if thing.elem.steps == () and frame.loop is not None:
+                thing.elem = join(thing.elem, Value(steps=frame.loop.steps))
+            machine.mark_per_chunk(thing, strong=frame.is_strong)
+    return UNKNOWN
+
+
+def _extend(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    value = call.arg(0)
+    node = call.node.args[0] if call.node.args else None
+    one = isinstance(node, ast.List | ast.Tuple) and len(node.elts) == 1
+    for thing in _container(machine, call, receiver):
+        if value.tags & t.IDS:
+            machine.grow(thing, Value(t.TOKENS))
+        for other in value.things:
+            machine.grow(thing, join(other.elem, UNKNOWN))
+            if other.kind == "tuple":
+                machine.grow(thing, join_all(other.fields.values()))
+            if other.per_chunk:
+                machine.mark_per_chunk(thing, strong=other.strong)
+        if one and call.frame.per_chunk and _is_kept(thing, call.frame):
+            machine.mark_per_chunk(thing, strong=call.frame.is_strong)
+        if value.tags & t.STREAM:
+            machine.mark_per_chunk(thing, strong=bool(value.tags & t.STRONG))
+    return UNKNOWN
+
+
+def _take(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    """`pop`, `popleft`, `get_nowait`: an entry, or a key of a dict."""
+    if call.args and call.args[0].texts:
+        return _get(machine, call, receiver)
+    return _receive(machine, call, receiver)
+
+
+def _receive(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    chunked = [thing for thing in receiver.things if thing.per_chunk]
+    if chunked:
+        if call.name not in {"pop", "popleft"}:
+            machine.pull(call.frame, strong=any(thing.strong for thing in chunked))
+        elem = join_all(thing.elem for thing in chunked)
+        return elem if elem is not UNKNOWN else Value(t.CHUNK)
+    if receiver.things:
+        return join_all(thing.elem for thing in receiver.things)
+    return _read_one(machine, call, receiver)
+
+
+def _read_one(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    if receiver.tags & (t.RESPONSE | t.STREAM):
+        strong = receiver.tags & t.STRONG
+        machine.pull(call.frame, strong=bool(strong))
+        return Value(t.CHUNK | strong, steps=receiver.steps)
+    loop = call.frame.loop
+    if loop is not None and looks_like_chunks(call.frame.module, loop.node):
+        machine.pull(call.frame, strong=False)
+        return Value(t.CHUNK)
+    return None
+
+
+def _get(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    key = call.arg(0)
+    if key.texts and not key.tags:
+        text = next(iter(key.texts))
+        value = read_field(machine, receiver, text, call.frame, is_key=True)
+        default = call.arg(1, "default")
+        if default.tags & (t.NUMBER | t.NONE) and not default.things:
+            return value
+        return join(value, default)
+    if not call.args or call.kwargs:
+        return _receive(machine, call, receiver)
+    return join_all(thing.elem for thing in receiver.things) if receiver.things else None
+
+
+def _setdefault(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    key, value = call.arg(0), call.arg(1, "default")
+    if key.texts and not key.tags:
+        for text in key.texts:
+            write_field(machine, receiver, text, value)
+            return read_field(machine, receiver, text, call.frame, is_key=True)
+    for thing in receiver.things:
+        machine.grow(thing, value)
+    return value
+
+
+def _update(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    dicts = [thing for thing in receiver.things if thing.kind == "dict"]
+    for thing in dicts:
+        for value in call.args:
+            merge(machine, thing, value)
+        for key, value in call.kwargs.items():
+            machine.set_field(thing, key, value)
+    return UNKNOWN if dicts else _advance(machine, call, receiver)
+
+
+def _advance(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    """`bar.update(1)` once per chunk, on a bar whose unit is tokens."""
+    labels = [label for thing in receiver.things for label in thing.labels]
+    one = not call.args or call.args[0].tags & t.ONE
+    if labels and call.frame.per_chunk and one and not call.arg(0).tags & t.COUNT:
+        _note_progress(machine, call, labels)
+    return None
+
+
+def _note_progress(machine: Machine, call: Call, labels: list[str]) -> None:
+    from otel_specdecode.lint.facts import RateKind
+
+    strong = t.STRONG if call.frame.is_strong else 0
+    steps = call.frame.loop.steps if call.frame.loop else ()
+    rates = machine.rate(
+        RateKind.PROGRESS, call.node, call.frame, Value(t.COUNT | strong, steps=steps)
+    )
+    for label in labels:
+        machine.label(rates, label)
+
+
+def _increment(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    """`counter.inc()` or `counter.add(1)`: a metric gains one per chunk."""
+    amount = call.arg(0, "amount")
+    labels = {label for thing in receiver.things for label in thing.labels}
+    if isinstance(call.node.func, ast.Attribute):
+        from otel_specdecode.lint._naming import dotted
+
+        labels.add(dotted(call.node.func.value))
+    one = not call.args or amount.tags & t.ONE
+    strong = t.STRONG if call.frame.is_strong else 0
+    if call.frame.per_chunk and one and not amount.tags & t.COUNT:
+        amount = Value(t.COUNT | strong)
+    if amount.tags & t.COUNT:
+        for label in sorted(labels):
+            machine.publish(call.node, label, amount, call.frame)
+    if call.name == "add" and receiver.things:
+        _append(machine, call, receiver)
+    return UNKNOWN
+
+
+def _values(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    if call.args:
+        return None
+    elem = UNKNOWN
+    per_chunk = strong = False
+    for thing in receiver.things:
+        elem = join(elem, join(thing.elem, join_all(thing.fields.values())))
+        per_chunk, strong = per_chunk or thing.per_chunk, strong or thing.strong
+    if call.name == "items":
+        elem = machine.tuple_of(call.node, call.frame, [UNKNOWN, elem])
+    if not receiver.things:
+        return None
+    return machine.sequence(
+        call.node, call.frame, elem, per_chunk=per_chunk, strong=strong
+    )
+
+
+def _copy(_machine: Machine, call: Call, receiver: Value) -> Value | None:
+    return receiver if receiver.things else None
+
+
+def _same(_machine: Machine, _call: Call, receiver: Value) -> Value | None:
+    return receiver
+
+
+# Texts
+
+
+def _split(_machine: Machine, call: Call, receiver: Value) -> Value | None:
+    if receiver.tags & t.CHUNK and not receiver.tags & (t.PIECE | t.TEXT):
+        return Value(receiver.tags & (t.CHUNK | t.STRONG))
+    separator = call.arg(0, "sep")
+    if call.args and not separator.tags & t.NONE and separator.texts != {" "}:
+        return Value(receiver.tags & (t.CHUNK | t.STRONG))
+    return Value(t.WORDS)
+
+
+def _encode(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    """Of a text: bytes. Of anything else that is given a text: a tokenizer."""
+    is_text = receiver.tags & (t.TEXT | t.PIECE | t.CHUNK) or receiver.texts
+    if is_text or (receiver.things and not call.args):
+        return receiver
+    if not call.args or call.args[0].texts & _ENCODINGS:
+        return receiver
+    return Value(t.IDS)
+
+
+def _join_text(machine: Machine, call: Call, _receiver: Value) -> Value | None:
+    if not call.args:
+        return None
+    node = call.node.args[0]
+    turns = turns_of(machine, call.args[0], node, call.node, call.frame)
+    texts = call.args[0].texts
+    return Value(t.TEXT | (t.STRONG if turns.strong else 0), texts=texts)
+
+
+def _format(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    text = " ".join(sorted(receiver.texts))
+    if text:
+        _formatting.template(machine, text, call.args, call.kwargs, braces=True)
+    rates = frozenset(
+        number
+        for value in [*call.args, *call.kwargs.values()]
+        for number in value.rates
+    )
+    texts = frozenset(
+        text for v in [*call.args, *call.kwargs.values()] for text in v.texts
+    )
+    return Value(rates=rates, texts=receiver.texts | texts)
+
+
+# Arrays, tables, times
+
+
+def _statistic(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    if not receiver.things:
+        return None
+    return statistic(machine, call, receiver)
+
+
+def _sum(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    return summed(machine, receiver, call.node, call.frame) if receiver.things else None
+
+
+def _extreme(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    if not receiver.things:
+        return None
+    elem = join_all(thing.elem for thing in receiver.things)
+    if elem.tags & t.GAP:
+        return statistic(machine, call, receiver)
+    return retagged(elem, elem.tags & ~t.LATER)
+
+
+def _count(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    if call.args:
+        return None
+    return machine.count_of(receiver, call.node, call.frame)
+
+
+def _diff(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    from otel_specdecode.lint._library import differences
+
+    return differences(machine, receiver, call) if receiver.things else None
+
+
+def _seconds(_machine: Machine, _call: Call, receiver: Value) -> Value | None:
+    return receiver if receiver.tags & (t.SPAN | t.CLOCK) else None
+
+
+def _next_item(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    own = machine.call_method(receiver, call.name, call.frame)
+    if own is not None:
+        return own
+    turns = turns_of(machine, receiver, call.node, call.node, call.frame)
+    if turns.per_chunk:
+        machine.pull(call.frame, strong=turns.strong)
+        return turns.elem
+    return _read_one(machine, call, receiver)
+
+
+def _wait(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    """`future.result()`: what was submitted."""
+    return receiver if receiver is not UNKNOWN else None
+
+
+def connection_request(machine: Machine, call: Call) -> Value | None:
+    """`conn.request("POST", ...)` of `http.client`: the response comes later."""
+    receiver = call.receiver
+    if call.name != "request" or receiver is None:
+        return None
+    if not isinstance(call.node.func, ast.Attribute):
+        return None
+    response = _sources.http_response(machine, call)
+    if response is not None:
+        marked = Value(
+            receiver.tags | response.tags,
+            receiver.things,
+            path=receiver.path,
+            steps=response.steps,
+        )
+        machine.assign(call.node.func.value, marked, call.frame)
+    return response
+
+
+METHODS: dict[str, Callable[[Machine, Call, Value], Value | None]] = {
+    "append": _append,
+    "appendleft": _append,
+    "put": _append,
+    "put_nowait": _append,
+    "push": _append,
+    "insert": _append,
+    "send": _append,
+    "send_nowait": _append,
+    "extend": _extend,
+    "add": _increment,
+    "inc": _increment,
+    "pop": _take,
+    "popleft": _take,
+    "get": _get,
+    "get_nowait": _take,
+    "setdefault": _setdefault,
+    "update": _update,
+    "values": _values,
+    "items": _values,
+    "copy": _copy,
+    "split": _split,
+    "rsplit": _split,
+    "encode": _encode,
+    "join": _join_text,
+    "format": _format,
+    "mean": _statistic,
+    "median": _statistic,
+    "quantile": _statistic,
+    "percentile": _statistic,
+    "std": _statistic,
+    "sum": _sum,
+    "max": _extreme,
+    "min": _extreme,
+    "item": _same,
+    "count": _count,
+    "diff": _diff,
+    "total_seconds": _seconds,
+    "timestamp": _seconds,
+    "__next__": _next_item,
+    "__anext__": _next_item,
+    "__aiter__": _same,
+    "__iter__": _same,
+    "__enter__": _same,
+    "__aenter__": _same,
+    "result": _wait,
+    "to_dict": _copy,
+    "model_dump": _copy,
+    "_asdict": _copy,
+    "tolist": _copy,
+    "to_numpy": _copy,
+    "astype": _copy,
+    "dropna": _copy,
+    "sort_values": _copy,
+    "reset_index": _copy,
+    "readline": _read_one,
+    "read": _read_one,
+    "recv": _read_one,
+    "receive": _read_one,
+    "readchunk": _read_one,
+    "readuntil": _read_one,
+    "readany": _read_one,
+    "read1": _read_one,
+    "getresponse": _same,
+}

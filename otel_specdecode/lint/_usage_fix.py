@@ -1,0 +1,221 @@
+"""The fix for a request without usage: where to write it, and whether it is safe."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from otel_specdecode.lint.facts import Usage
+from otel_specdecode.lint.findings import Edit, Fix
+
+if TYPE_CHECKING:
+    from otel_specdecode.lint._modules import Module
+    from otel_specdecode.lint.facts import Request
+
+OPTION = '{"include_usage": True}'
+TITLE = "Ask for usage on the last chunk"
+
+
+def usage_fix(request: Request) -> Fix | None:
+    """Edits that make a request ask for usage; `None` if they cannot be told."""
+    edit = _edit(request)
+    if edit is None:
+        return None
+    return Fix(edits=(edit,), is_safe=is_safe(request), title=TITLE)
+
+
+def _edit(request: Request) -> Edit | None:
+    module = request.module
+    if request.usage is Usage.REFUSED:
+        return _replacement(request)
+    if request.is_raw:
+        body = request.body
+        if isinstance(body, ast.Dict):
+            return _into_dict(module, body)
+        return _into_call(module, body) if isinstance(body, ast.Call) else None
+    return _into_call(module, request.node)
+
+
+def _replacement(request: Request) -> Edit | None:
+    """Write the option over one that is empty or says no."""
+    options = request.options
+    if options is None and isinstance(request.body, ast.Dict):
+        options = _value_of(request.body, "stream_options")
+    if not isinstance(options, ast.Dict):
+        return None
+    asked = _value_of(options, "include_usage")
+    if asked is not None:
+        return _over(request.module, asked, "True")
+    if not options.keys:
+        return _over(request.module, options, OPTION)
+    return _insert(request.module, options.values[-1], '"include_usage": True')
+
+
+def _value_of(node: ast.Dict, name: str) -> ast.expr | None:
+    for key, value in zip(node.keys, node.values, strict=True):
+        if isinstance(key, ast.Constant) and key.value == name:
+            return value
+    return None
+
+
+def _span(module: Module, node: ast.AST) -> tuple[int, int]:
+    start = module.index(getattr(node, "lineno", 1), getattr(node, "col_offset", 0))
+    end = module.index(
+        getattr(node, "end_lineno", 1), getattr(node, "end_col_offset", 0)
+    )
+    return start, end
+
+
+def _over(module: Module, node: ast.AST, text: str) -> Edit:
+    start, end = _span(module, node)
+    return Edit(start=start, end=end, text=text)
+
+
+def _into_dict(module: Module, body: ast.Dict) -> Edit | None:
+    present = _value_of(body, "stream_options")
+    if present is not None:
+        return _over(module, present, OPTION)
+    stream = _value_of(body, "stream")
+    anchor = stream if stream is not None else body.values[-1] if body.values else None
+    if anchor is None:
+        return None
+    return _insert(module, anchor, f'"stream_options": {OPTION}')
+
+
+def _into_call(module: Module, call: ast.Call) -> Edit | None:
+    present = next((kw for kw in call.keywords if kw.arg == "stream_options"), None)
+    if present is not None:
+        return _over(module, present.value, OPTION)
+    stream = next((kw for kw in call.keywords if kw.arg == "stream"), None)
+    text = f"stream_options={OPTION}"
+    if stream is not None:
+        return _insert(module, stream, text)
+    # The last argument: nothing may follow `**options` but further keywords.
+    anchors: list[ast.AST] = [*call.args, *call.keywords]
+    if not anchors:
+        return None
+    last = max(anchors, key=lambda node: _span(module, node)[1])
+    return _insert(module, last, text)
+
+
+def _insert(module: Module, anchor: ast.AST, text: str) -> Edit:
+    """Write an item after another, on a line of its own if that one has one."""
+    start, end = _span(module, anchor)
+    while end < len(module.text) and module.text[end] in ")":
+        # A value in parentheses of its own ends behind them.
+        if module.text.count("(", start, end) >= module.text.count(")", start, end + 1):
+            end += 1
+        else:
+            break
+    line = module.line(getattr(anchor, "lineno", 1))
+    before = line[: len(line) - len(line.lstrip())]
+    leading = module.text[_line_start(module.text, start) : start]
+    follows = re.match(r",?[ \t]*(?:#[^\r\n]*)?(\r\n|\n|\r)", module.text[end:])
+    if follows and (not leading.strip() or _is_key(leading)):
+        return Edit(start=end, end=end, text=f",{follows.group(1)}{before}{text}")
+    return Edit(start=end, end=end, text=f", {text}")
+
+
+def _line_start(text: str, index: int) -> int:
+    return max(text.rfind("\n", 0, index), text.rfind("\r", 0, index)) + 1
+
+
+def _is_key(leading: str) -> bool:
+    """Whether only a dict key stands before the value on its line."""
+    return re.fullmatch(r"\s*[\"'][^\"']*[\"']\s*:\s*", leading) is not None
+
+
+# Safety
+
+
+def is_safe(request: Request) -> bool:
+    """Whether the chunk that brings usage cannot trip the code that reads it.
+
+    Safe only if the loops that read the stream are known and none of them takes
+    `choices[0]` without looking. A file with such an index anywhere is not trusted.
+    """
+    if not request.loops:
+        return False
+    return not any(
+        _is_unguarded(node, request.module.tree) for node in ast.walk(request.module.tree)
+    )
+
+
+def _is_unguarded(node: ast.AST, tree: ast.Module) -> bool:
+    if not isinstance(node, ast.Subscript) or not _is_choices(node.value):
+        return False
+    if not isinstance(node.slice, ast.Constant) or node.slice.value not in {0, -1}:
+        return False
+    return not _has_guard(node, tree)
+
+
+def _is_choices(node: ast.expr) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr == "choices"
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Constant)
+        and node.slice.value == "choices"
+    )
+
+
+def _has_guard(node: ast.AST, tree: ast.Module) -> bool:
+    """Whether a test on `choices` or an early `continue` stands around or before it."""
+    for outer in ast.walk(tree):
+        if isinstance(outer, ast.If | ast.IfExp | ast.BoolOp) and _contains(outer, node):
+            tests = outer.values[:1] if isinstance(outer, ast.BoolOp) else [outer.test]
+            if any(_tests_choices(test) for test in tests):
+                return True
+        if isinstance(outer, ast.For | ast.AsyncFor | ast.While) and _contains(
+            outer, node
+        ):
+            if _skips_empty(outer.body, getattr(node, "lineno", 0)):
+                return True
+        if isinstance(outer, ast.comprehension) and any(
+            _tests_choices(test) for test in outer.ifs
+        ):
+            return True
+    return False
+
+
+def _contains(outer: ast.AST, node: ast.AST) -> bool:
+    return any(part is node for part in ast.walk(outer))
+
+
+def _tests_choices(test: ast.expr) -> bool:
+    """Whether `choices` is asked for before it is indexed in this test."""
+    if isinstance(test, ast.BoolOp):
+        return _tests_choices(test.values[0])
+    if isinstance(test, ast.UnaryOp):
+        return _tests_choices(test.operand)
+    if isinstance(test, ast.Compare):
+        return _tests_choices(test.left)
+    if isinstance(test, ast.Call):
+        return any(_tests_choices(arg) for arg in test.args) or _gets_choices(test)
+    return _is_choices(test)
+
+
+def _gets_choices(test: ast.Call) -> bool:
+    return (
+        isinstance(test.func, ast.Attribute)
+        and test.func.attr == "get"
+        and bool(test.args)
+        and isinstance(test.args[0], ast.Constant)
+        and test.args[0].value == "choices"
+    )
+
+
+def _skips_empty(body: list[ast.stmt], line: int) -> bool:
+    """Whether an earlier statement of the loop skips chunks without choices."""
+    for statement in body:
+        if statement.lineno >= line:
+            break
+        if (
+            isinstance(statement, ast.If)
+            and _tests_choices(statement.test)
+            and statement.body
+            and isinstance(statement.body[-1], ast.Continue | ast.Return | ast.Break)
+        ):
+            return True
+    return False

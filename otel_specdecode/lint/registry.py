@@ -1,0 +1,135 @@
+"""The rules, in the order of their codes."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from otel_specdecode.lint.rules import (
+    spd001,
+    spd002,
+    spd003,
+    spd901,
+    spd902,
+    spd903,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import ModuleType
+
+    from otel_specdecode.lint.findings import Finding
+    from otel_specdecode.lint.source import Source
+
+DOCS = "https://github.com/otel-specdecode/otel-specdecode/blob/main/docs/lint/rules"
+UNREADABLE = "SPD000"
+"""Code of the finding for a file that is not readable as Python."""
+
+_STREAMS = re.compile(
+    r"stream|iter_lines|readline|response_gen|on_llm_new_token|__anext__|iter_sse"
+    r"|\.delta\b|events\(\)"
+)
+_MODELS = re.compile(
+    r"completions|\bchoices\b|openai|litellm|langchain|llama_index|response_gen"
+    r"|on_llm_new_token|anthropic|genai|ChatOpenAI|responses\.create|on_token\b"
+    r"|[\"']messages[\"']|[\"']prompt[\"']|\bmessages=|\.delta\b"
+)
+
+
+def reads_a_stream(text: str) -> bool:
+    """Whether a source can hold a stream of an LLM's answer; cheap, no parsing."""
+    return bool(_STREAMS.search(text)) and bool(_MODELS.search(text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A rule of the linter.
+
+    Attributes:
+        code: such as `SPD001`.
+        name: in words, with hyphens.
+        summary: one line.
+        documentation: Markdown, the page in `docs/lint/rules/`.
+        is_default: on unless it is ignored.
+        may_apply: tells from a source's text, without parsing, whether the rule can
+            find anything in it.
+        check: finds the places the rule objects to.
+    """
+
+    code: str
+    name: str
+    summary: str
+    documentation: str
+    is_default: bool
+    may_apply: Callable[[str], bool]
+    check: Callable[[Source], Iterable[Finding]]
+
+    @property
+    def url(self) -> str:
+        """The rule's page."""
+        return f"{DOCS}/{self.code}.md"
+
+
+def _rule(
+    module: ModuleType, *, may_apply: Callable[[str], bool] = reads_a_stream
+) -> Rule:
+    code: str = module.CODE
+    name: str = module.NAME
+    summary, _, body = (inspect.getdoc(module) or "").partition("\n")
+    return Rule(
+        code=code,
+        name=name,
+        summary=summary.rstrip("."),
+        documentation=f"# {summary.rstrip('.')} ({code})\n\n`{name}`\n{body}\n",
+        is_default=not code.startswith("SPD9"),
+        may_apply=may_apply,
+        check=module.check,
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    _rule(spd001),
+    _rule(spd002),
+    _rule(spd003),
+    _rule(spd901),
+    _rule(spd902),
+    _rule(spd903),
+)
+
+BY_CODE = {rule.code: rule for rule in RULES}
+
+
+def selected(
+    select: Iterable[str], ignore: Iterable[str], extend: Iterable[str] = ()
+) -> tuple[Rule, ...]:
+    """The rules that a set of options switches on.
+
+    Args:
+        select: codes or their beginnings; empty for the default rules. `ALL` is all.
+        ignore: codes or their beginnings; wins over `select` unless it is shorter.
+        extend: added to what `select` chose.
+    """
+    chosen = tuple(select)
+    added = tuple(extend)
+    dropped = tuple(ignore)
+
+    def reach(code: str, prefixes: Iterable[str]) -> int:
+        lengths = [
+            0 if prefix == "ALL" else len(prefix)
+            for prefix in prefixes
+            if prefix == "ALL" or code.startswith(prefix)
+        ]
+        return max(lengths, default=-1)
+
+    rules: list[Rule] = []
+    for rule in RULES:
+        wanted = max(reach(rule.code, chosen), reach(rule.code, added))
+        if not chosen and rule.is_default:
+            wanted = max(wanted, 0)
+        if wanted >= 0 and wanted >= reach(rule.code, dropped):
+            if reach(rule.code, dropped) == wanted and wanted > 0:
+                continue
+            rules.append(rule)
+    return tuple(rules)
