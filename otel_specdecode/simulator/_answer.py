@@ -78,7 +78,7 @@ class Answer:
         num_spec_tokens: k; `None` on a server that does not speculate.
         each: usage on the chunks before the last.
         last: place of the final usage.
-        tallies: the sums that this answer adds to, the request's own first.
+        tally: the request's own sums.
         first_token_at_s: engine time of the first token; set as it runs.
         last_token_at_s: engine time of the latest step; set as it runs.
     """
@@ -93,7 +93,7 @@ class Answer:
     num_spec_tokens: int | None
     each: Each
     last: Last
-    tallies: Sequence[Tally]
+    tally: Tally
     first_token_at_s: float = 0.0
     last_token_at_s: float = 0.0
     num_prompt_tokens: int = field(init=False)
@@ -103,14 +103,13 @@ class Answer:
 
     def count_chunk(self, *, has_content: bool) -> None:
         """Count a chunk with a choice that goes out."""
-        for tally in self.tallies:
-            tally.num_choice_chunks += 1
-            tally.num_content_chunks += has_content
+        self.tally.num_choice_chunks += 1
+        self.tally.num_content_chunks += has_content
 
     @property
     def usage(self) -> dict[str, Any]:
         """The final usage; reasoning tokens only from servers that parse them."""
-        counts = _usage.usage(self.num_prompt_tokens, self.tallies[0].num_output_tokens)
+        counts = _usage.usage(self.num_prompt_tokens, self.tally.num_output_tokens)
         if (num_reasoning := self.num_reasoning_tokens) is not None:
             details = {"reasoning_tokens": num_reasoning}
             return counts | {"completion_tokens_details": details}
@@ -151,7 +150,7 @@ class Answer:
         return _usage.timing(
             self.first_token_at_s,
             self.last_token_at_s,
-            self.tallies[0].num_output_tokens,
+            self.tally.num_output_tokens,
         )
 
     def streamed_metrics(self) -> dict[str, Any] | None:

@@ -54,6 +54,8 @@ class ChunkWire:
     """What chat and completions have in common."""
 
     object_name: str
+    _between: bytes
+    """Members between the text of an unfinished choice and its end."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -66,9 +68,12 @@ class ChunkWire:
             }
         )[:-1]
         self._plain_tail = self._usage_member(0) + b"}\n\n"
+        # What follows the text of most chunks of a stream, whole.
+        self._plain_end = self._between + b"]" + self._plain_tail
         self._running = answer.each is Each.RUNNING
         self._prefix = [self._choice_prefix(choice.index) for choice in answer.choices]
         self._ids = answer.request.return_token_ids
+        self._plain = not self._ids and not self._running
 
     def preamble(self) -> Iterator[bytes]:
         """Nothing: vLLM says nothing before the first token."""
@@ -178,6 +183,7 @@ class ChatWire(ChunkWire):
     """`/v1/chat/completions`."""
 
     object_name = "chat.completion.chunk"
+    _between = b'},"logprobs":null,"finish_reason":null,"token_ids":null}'
 
     def _choice_prefix(self, index: int) -> bytes:
         return (
@@ -214,6 +220,8 @@ class ChatWire(ChunkWire):
                 return None
             members = b""
         self._answer.count_chunk(has_content=len(members) > len(b'"content":""'))
+        if not finished and self._plain:
+            return self._prefix[choice.index] + members + self._plain_end
         return (
             self._prefix[choice.index]
             + members
@@ -274,6 +282,10 @@ class CompletionWire(ChunkWire):
     """`/v1/completions`."""
 
     object_name = "text_completion"
+    _between = (
+        b'","logprobs":null,"finish_reason":null,"stop_reason":null,'
+        b'"prompt_token_ids":null,"token_ids":null}'
+    )
 
     def _choice_prefix(self, index: int) -> bytes:
         return (
@@ -290,6 +302,8 @@ class CompletionWire(ChunkWire):
         script = choice.script
         text = script.json_text(first, last) if isinstance(script, TextScript) else b""
         self._answer.count_chunk(has_content=bool(text))
+        if not finished and self._plain:
+            return self._prefix[choice.index] + text + self._plain_end
         ending = choice.script.ending if finished else None
         reason = to_json(ending.finish_reason) if ending else b"null"
         stop_reason = to_json(ending.stop_reason) if ending else b"null"

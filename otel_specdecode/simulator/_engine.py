@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from otel_specdecode.simulator._script import Script
-from otel_specdecode.simulator.ledger import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from otel_specdecode.simulator.ledger import Tally
     from otel_specdecode.simulator.profile import Speculation, StepTime
 
 
@@ -84,7 +84,6 @@ class Choice:
 class EngineState:
     """What the requests on one engine share: the batch, and how warm it is."""
 
-    tally: Tally
     num_active: int = 0
     num_steps: float = 0.0
 
@@ -149,12 +148,12 @@ def generate(
     choices: Sequence[Choice],
     num_prompt_tokens: int,
     pace: Pace,
-    tallies: Sequence[Tally],
+    tally: Tally,
 ) -> Iterator[Step]:
-    """Step all choices to their ends, counting into every tally as it goes."""
+    """Step all choices to their ends, counting as it goes."""
     at_s = pace.prefill_s(num_prompt_tokens)
     for choice in choices:
-        _deliver(choice, 1, tallies)
+        _deliver(choice, 1, tally)
         yield Step(at_s, choice)
     active = [choice for choice in choices if not choice.finished]
     while active:
@@ -163,20 +162,16 @@ def generate(
         ]
         at_s += pace.step_s(max(draws)[0])
         for choice, (num_drafted, num_accepted) in zip(active, draws, strict=True):
-            for tally in tallies:
-                tally.observe_step(num_drafted, num_accepted)
+            tally.observe_step(num_drafted, num_accepted)
             if num_drafted:
                 choice.per_step_accepted.append(num_accepted)
                 choice.per_step_drafted.append(num_drafted)
-            _deliver(choice, num_accepted + 1, tallies)
+            _deliver(choice, num_accepted + 1, tally)
             yield Step(at_s, choice)
         active = [choice for choice in active if not choice.finished]
 
 
-def _deliver(choice: Choice, num_tokens: int, tallies: Sequence[Tally]) -> None:
-    kept = choice.take(num_tokens)
-    for tally in tallies:
-        tally.num_output_tokens += kept
-        if choice.finished:
-            reason = choice.script.ending.finish_reason
-            tally.finish_reasons[reason] = tally.finish_reasons.get(reason, 0) + 1
+def _deliver(choice: Choice, num_tokens: int, tally: Tally) -> None:
+    tally.num_output_tokens += choice.take(num_tokens)
+    if choice.finished:
+        tally.finish_reasons.append(choice.script.ending.finish_reason)

@@ -49,17 +49,15 @@ class Exposition:
         self._ledger = ledger
         self._k = num_spec_tokens
         self._clock = clock
-        self._foreign = [Totals()] * len(ledger.tallies)
+        self._foreign = [Totals()] * ledger.num_engines
         self._baseline = self._foreign
-        self._reasons_before: list[dict[str, int]] = [{} for _ in ledger.tallies]
+        self._reasons_before = ledger.finish_reasons
         self._created_at = clock()
 
     def reset(self) -> None:
         """Start again at zero, foreign traffic included."""
         self._baseline = list(self._ledger.engines)
-        self._reasons_before = [
-            dict(tally.finish_reasons) for tally in self._ledger.tallies
-        ]
+        self._reasons_before = self._ledger.finish_reasons
         self._foreign = [Totals()] * len(self._baseline)
         self._created_at = self._clock()
 
@@ -117,10 +115,10 @@ class Exposition:
         return [(self._labels(engine), value) for engine, value in enumerate(values)]
 
     def _finish_reasons(self) -> Iterator[tuple[str, int]]:
-        for engine, tally in enumerate(self._ledger.tallies):
+        for engine, reasons in enumerate(self._ledger.finish_reasons):
             before = self._reasons_before[engine]
             for reason in _FINISH_REASONS:
-                count = tally.finish_reasons.get(reason, 0) - before.get(reason, 0)
+                count = reasons.get(reason, 0) - before.get(reason, 0)
                 labels = (
                     f'engine="{engine}",finished_reason="{reason}",'
                     f'model_name="{self._ledger.model}"'

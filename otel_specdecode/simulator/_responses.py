@@ -105,7 +105,7 @@ class ResponsesWire:
     def _usage(self) -> dict[str, Any]:
         answer = self._answer
         num_input = answer.num_prompt_tokens
-        num_output = answer.tallies[0].num_output_tokens
+        num_output = answer.tally.num_output_tokens
         return {
             "input_tokens": num_input,
             "input_tokens_details": {

@@ -48,7 +48,11 @@ class SendRule:
 
 
 def stream_bytes(
-    answer: Answer, wire: Wire, steps: Iterator[Step], lagging: Lagging | None
+    answer: Answer,
+    wire: Wire,
+    steps: Iterator[Step],
+    generated: Callable[[], None],
+    lagging: Lagging | None,
 ) -> Iterator[TimedBytes]:
     """Yield every event of a stream; empty bytes for steps that send none."""
     rule = SendRule(answer, lagging)
@@ -74,7 +78,8 @@ def stream_bytes(
         else:
             yield at_s, wire.chunk(choice, first, last) or b""
     answer.last_token_at_s = at_s
-    _close(answer)
+    # Before the last bytes go out: whoever has read them may scrape at once.
+    generated()
     for data in wire.closing():
         yield at_s, data
     if answer.request.endpoint is not Endpoint.RESPONSES:
@@ -82,7 +87,7 @@ def stream_bytes(
 
 
 def whole_bytes(
-    answer: Answer, wire: Wire, steps: Iterator[Step]
+    answer: Answer, wire: Wire, steps: Iterator[Step], generated: Callable[[], None]
 ) -> Iterator[TimedBytes]:
     """Yield the body of an answer in one piece, after its steps took their time."""
     at_s = 0.0
@@ -90,11 +95,6 @@ def whole_bytes(
         answer.first_token_at_s = answer.first_token_at_s or at_s
         yield at_s, b""
     answer.last_token_at_s = at_s
-    _close(answer)
-    yield at_s, wire.whole()
-
-
-def _close(answer: Answer) -> None:
     # Before the last bytes go out: whoever has read them may scrape at once.
-    for tally in answer.tallies:
-        tally.num_finished += 1
+    generated()
+    yield at_s, wire.whole()

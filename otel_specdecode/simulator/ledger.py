@@ -7,12 +7,13 @@ compare these sums with what a client recorded.
 
 from __future__ import annotations
 
-from collections import deque
+import threading
+from collections import Counter, deque
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,12 +96,13 @@ class Entry:
     acceptance_histogram: tuple[int, ...] | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, kw_only=True)
 class Tally:
-    """Running sums, of one engine or of one request. Only the simulator writes."""
+    """The running sums of one request. Only the simulator writes."""
 
+    engine: int
     histogram: list[int]
-    num_requests: int = 0
+    num_requests: int = 1
     num_finished: int = 0
     num_prompt_tokens: int = 0
     num_output_tokens: int = 0
@@ -110,7 +112,7 @@ class Tally:
     num_accepted_draft_tokens: int = 0
     num_choice_chunks: int = 0
     num_content_chunks: int = 0
-    finish_reasons: dict[str, int] = field(default_factory=dict[str, int])
+    finish_reasons: list[str] = field(default_factory=list[str])
 
     def observe_step(self, num_drafted: int, num_accepted: int) -> None:
         """Count one decode step; one that drafted nothing is no spec step."""
@@ -139,19 +141,34 @@ class Ledger:
 
     Attributes:
         model: the served model name.
+        num_engines: engines, each with a row of its own.
     """
 
-    def __init__(self, model: str, num_engines: int, num_spec_tokens: int) -> None:
+    def __init__(self, model: str, num_engines: int) -> None:
         self.model = model
-        self.tallies = tuple(
-            Tally(histogram=[0] * (num_spec_tokens + 1)) for _ in range(num_engines)
-        )
+        self.num_engines = num_engines
+        self._ended = [Totals()] * num_engines
+        self._reasons: list[Counter[str]] = [Counter() for _ in range(num_engines)]
+        self._running: set[Tally] = set()
         self._entries: deque[Entry] = deque(maxlen=10_000)
+        # A request moves from the running to the ended ones in one thread while
+        # another reads: it must be seen in exactly one of them.
+        self._lock = threading.Lock()
 
     @property
     def engines(self) -> tuple[Totals, ...]:
         """Sums by engine, since the server was made; a reset does not clear them."""
-        return tuple(tally.freeze() for tally in self.tallies)
+        with self._lock:
+            rows = list(self._ended)
+            for tally in tuple(self._running):
+                rows[tally.engine] += tally.freeze()
+        return tuple(rows)
+
+    @property
+    def finish_reasons(self) -> tuple[Mapping[str, int], ...]:
+        """Sequences that ended, by engine and reason."""
+        with self._lock:
+            return tuple(Counter(reasons) for reasons in self._reasons)
 
     @property
     def totals(self) -> Totals:
@@ -174,9 +191,18 @@ class Ledger:
                 return entry
         raise KeyError(response_id)
 
-    def close(self, entry: Entry) -> None:
-        """Add a request that ended. Only the simulator calls this."""
-        self._entries.append(entry)
+    def open(self, tally: Tally) -> None:
+        """Add a request that begins. Only the simulator calls this."""
+        with self._lock:
+            self._running.add(tally)
+
+    def close(self, tally: Tally, entry: Entry) -> None:
+        """Move a request to those that ended. Only the simulator calls this."""
+        with self._lock:
+            self._running.discard(tally)
+            self._ended[tally.engine] += entry.totals
+            self._reasons[tally.engine].update(tally.finish_reasons)
+            self._entries.append(entry)
 
 
 def total(rows: Iterable[Totals]) -> Totals:

@@ -85,9 +85,9 @@ class Responder:
         self._directives = parse_directives(self.profile.simulate)
         speculation = self.profile.speculation
         self._k = speculation.num_spec_tokens if speculation else None
-        self.ledger = Ledger(self.profile.model, self.profile.num_engines, self._k or 0)
+        self.ledger = Ledger(self.profile.model, self.profile.num_engines)
         self._exposition = Exposition(self.ledger, self._k, wall_clock)
-        self._engines = [EngineState(tally) for tally in self.ledger.tallies]
+        self._engines = [EngineState() for _ in range(self.profile.num_engines)]
         self._turns = itertools.count()
         self._numbers = itertools.count(1)
         self._instance = secrets.token_hex(6)
@@ -208,7 +208,11 @@ class Responder:
     ) -> Response:
         key = answer_key(self.profile, directives, request.key)
         choices = compose(self.profile, directives, request, key)
-        own = Tally(histogram=[0] * ((self._k or 0) + 1))
+        tally = Tally(
+            engine=engine,
+            histogram=[0] * ((self._k or 0) + 1),
+            num_prompt_tokens=sum(request.num_prompt_tokens),
+        )
         each, last = usage_plan(directives.usage or self.profile.usage, request)
         answer = Answer(
             profile=self.profile,
@@ -221,7 +225,7 @@ class Responder:
             num_spec_tokens=self._k,
             each=each,
             last=last,
-            tallies=(own, self.ledger.tallies[engine]),
+            tally=tally,
         )
         run = self._run(answer, engine, lagging)
         if not request.stream:
@@ -258,30 +262,38 @@ class Responder:
             jitter_seed=f"jitter|{answer.key}",
         )
         wire = _WIRES[answer.request.endpoint](answer)
-        for tally in answer.tallies:
-            tally.num_requests += 1
-            tally.num_prompt_tokens += answer.num_prompt_tokens
-        steps = generate(answer.choices, answer.num_prompt_tokens, pace, answer.tallies)
-        num_sequences = len(answer.choices)
-        state.num_active += num_sequences
-        running = True
+        running = _Running(answer, self._engines[engine], self.ledger)
+        steps = generate(answer.choices, answer.num_prompt_tokens, pace, answer.tally)
         try:
-            source = (
-                stream_bytes(answer, wire, steps, lagging)
-                if answer.request.stream
-                else whole_bytes(answer, wire, steps)
-            )
-            for item in source:
-                if running and answer.tallies[0].num_finished:
-                    # Everything is generated: what follows is only sent.
-                    running = False
-                    state.num_active -= num_sequences
-                    self.ledger.close(_entry(answer, engine, finished=True))
-                yield item
+            if answer.request.stream:
+                yield from stream_bytes(answer, wire, steps, running.end, lagging)
+            else:
+                yield from whole_bytes(answer, wire, steps, running.end)
         finally:
-            if running:
-                state.num_active -= num_sequences
-                self.ledger.close(_entry(answer, engine, finished=False))
+            running.end()
+
+
+class _Running:
+    """A request's place in its engine's batch and in the ledger, until it ends."""
+
+    def __init__(self, answer: Answer, engine: EngineState, ledger: Ledger) -> None:
+        self._answer = answer
+        self._engine = engine
+        self._ledger = ledger
+        self._ended = False
+        engine.num_active += len(answer.choices)
+        ledger.open(answer.tally)
+
+    def end(self) -> None:
+        """Leave both, once: when all is generated, or when the client left."""
+        if self._ended:
+            return
+        self._ended = True
+        answer = self._answer
+        self._engine.num_active -= len(answer.choices)
+        finished = all(choice.finished for choice in answer.choices)
+        answer.tally.num_finished = int(finished)
+        self._ledger.close(answer.tally, _entry(answer, finished=finished))
 
 
 def respond(
@@ -323,17 +335,17 @@ def _answer_instead(
     return _answered(directives.status, body, _JSON, *extra)
 
 
-def _entry(answer: Answer, engine: int, *, finished: bool) -> Entry:
-    own = answer.tallies[0]
+def _entry(answer: Answer, *, finished: bool) -> Entry:
+    tally = answer.tally
     return Entry(
         response_id=answer.response_id,
         endpoint=answer.request.endpoint.value,
-        engine=engine,
+        engine=tally.engine,
         num_choices=len(answer.choices),
         finished=finished,
-        totals=own.freeze(),
+        totals=tally.freeze(),
         cut_tokens=sum(choice.num_cut for choice in answer.choices),
-        acceptance_histogram=tuple(own.histogram)
+        acceptance_histogram=tuple(tally.histogram)
         if answer.num_spec_tokens is not None
         else None,
     )
