@@ -17,15 +17,18 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import collector_build
 import yaml
 
-BUNDLE = collector_build.ROOT / "collector"
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+ROOT = collector_build.ROOT
+BUNDLE = ROOT / "collector"
 # Longer than any of them needs, also where other work has both cores.
 READY_WITHIN_S = 120.0
 
@@ -185,7 +188,7 @@ class Stack:
     nice: int = 0
     _exit: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
-    def __enter__(self) -> Stack:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

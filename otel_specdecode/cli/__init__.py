@@ -28,6 +28,11 @@ class Subcommand:
 
 SUBCOMMANDS = (
     Subcommand(
+        name="collector",
+        module="otel_specdecode.cli.collector",
+        summary="Files, checks and a probe for the OpenTelemetry Collector.",
+    ),
+    Subcommand(
         name="demo",
         module="otel_specdecode.cli.demo",
         summary="Show chunks against tokens, on the simulator or your own server.",

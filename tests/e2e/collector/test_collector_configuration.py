@@ -5,17 +5,22 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Mapping
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from conftest import ROOT
+from collector_stack import BUNDLE, ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 pytestmark = pytest.mark.e2e
 
-CONFIG = ROOT / "collector" / "config"
+CONFIG = BUNDLE / "config"
 ROWS = re.findall(
-    r"^\| ((?:`[\w-]+\.yaml` ?)+)\|", (ROOT / "docs/collector.md").read_text(), re.M
+    r"^\| ((?:`[\w-]+\.yaml` ?)+)\|",
+    (ROOT / "docs/collector.md").read_text(),
+    re.MULTILINE,
 )
 COMBINATIONS = [tuple(re.findall(r"`([\w-]+)\.yaml`", row)) for row in ROWS]
 
@@ -87,8 +92,9 @@ def test_the_distribution_holds_what_the_configuration_uses_and_no_more(
         text=True,
         check=True,
     ).stdout
-    built = set(re.findall(r"^ {4}- name: (\w+)$", listed, re.M))
+    built = set(re.findall(r"^ {4}- name: (\w+)$", listed, re.MULTILINE))
     text = "\n".join(path.read_text() for path in CONFIG.glob("*.yaml"))
-    used = set(re.findall(r"^ {2}(\w+?)(?:/\w+)?:", text, re.M))
-    sections = {"extensions", "pipelines", "telemetry"}  # keys of `service`
-    assert built - {"env", "file", "yaml"} == used - sections
+    used = set(re.findall(r"^ {2}(\w+?)(?:/\w+)?:", text, re.MULTILINE))
+    keys_of_service = {"extensions", "pipelines", "telemetry"}
+    for_the_build_itself = {"env", "file", "yaml"}
+    assert built - for_the_build_itself == used - keys_of_service

@@ -1,0 +1,1 @@
+"""Writes the Grafana dashboards: one module a dashboard, one for the JSON."""

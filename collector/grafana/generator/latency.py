@@ -1,0 +1,126 @@
+"""Latency kept apart by name: TTFT, chunk gap and TPOT are three quantities.
+
+With speculation a chunk carries several tokens: the gap between chunks grows while the
+time per token falls. A panel never mixes the two.
+"""
+
+from __future__ import annotations
+
+from generator import queries as q
+from generator.dashboard_json import Dashboard, Panel, Row, Target
+
+
+def _quantiles(title: str, name: str, description: str, unit: str = "s") -> Panel:
+    return Panel(
+        title=title,
+        description=description,
+        unit=unit,
+        width=8,
+        largest=1 if unit == "percentunit" else None,
+        targets=tuple(
+            Target(
+                expr=q.client_quantile(quantile, name),
+                legend=f"p{quantile * 100:.0f} {{{{gen_ai_response_model}}}}",
+            )
+            for quantile in (0.5, 0.95, 0.99)
+        ),
+    )
+
+
+_TOKENS = (
+    _quantiles(
+        "Time to first token",
+        "time_to_first_token_seconds",
+        "Request to the first chunk with content (TTFT). Streams alone.",
+    ),
+    _quantiles(
+        "Time per output token",
+        "time_per_output_token_seconds",
+        "Time after the first content chunk over the tokens after it (TPOT).",
+    ),
+    _quantiles(
+        "Output token rate",
+        "output_token_rate_per_second",
+        "Tokens over the whole request: what tok/s should mean. p95 is a fast request.",
+        "short",
+    ),
+)
+
+_CHUNKS = (
+    _quantiles(
+        "Chunk gap, mean of a stream",
+        "chunk_gap_mean_seconds",
+        "Mean time between content chunks. A delivery measure: not time per token.",
+    ),
+    _quantiles(
+        "Chunk gap, longest of a stream",
+        "chunk_gap_max_seconds",
+        "The longest pause that a reader of the stream saw.",
+    ),
+    _quantiles(
+        "Tokens per chunk",
+        "tokens_per_chunk",
+        "Output tokens over content chunks. Above 1: chunks must not be counted.",
+        "short",
+    ),
+)
+
+_WHERE = (
+    _quantiles(
+        "Server queue",
+        "server_queue_time_seconds",
+        "As the server reports it with each response; absent unless it does.",
+    ),
+    _quantiles(
+        "Server prefill",
+        "server_prefill_time_seconds",
+        "On the server's clock; absent unless the server reports it.",
+    ),
+    _quantiles(
+        "Server decode",
+        "server_decode_time_seconds",
+        "On the server's clock; absent unless the server reports it.",
+    ),
+    Panel(
+        title="Share of time the consumer took",
+        unit="percentunit",
+        width=12,
+        largest=1,
+        description=(
+            "Time that the application spent between two reads, over the stream's "
+            "time. Near 1 the stream was slow because its reader was."
+        ),
+        targets=(
+            Target(
+                expr=q.client_mean("consumer_share"),
+                legend="{{gen_ai_response_model}}",
+            ),
+        ),
+    ),
+    Panel(
+        title="Time between two tokens inside the server, median",
+        unit="s",
+        width=12,
+        description=(
+            "vLLM's own inter-token latency: one value a step, not a token. With "
+            "speculation it is the time of a step."
+        ),
+        targets=(
+            Target(
+                expr=q.server_quantile(0.5, "inter_token_latency_seconds"),
+                legend="{{model_name}}",
+            ),
+        ),
+    ),
+)
+
+DASHBOARD = Dashboard(
+    uid="specdecode-latency",
+    title="Speculation: latency",
+    description="TTFT, TPOT and chunk gaps as clients saw them, and where time went.",
+    rows=(
+        Row(title="Tokens", panels=_TOKENS),
+        Row(title="Chunks", panels=_CHUNKS),
+        Row(title="Where the time went", panels=_WHERE),
+    ),
+)

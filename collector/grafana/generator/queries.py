@@ -1,0 +1,112 @@
+"""The PromQL from which the dashboards are made.
+
+Rates come before sums and sums before ratios. A ratio has `> 0` below its line: no
+traffic shows as a gap, never as 0 %. Servers are asked in both forms of their names
+(docs/collector.md, "Names").
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SERVER = 'job=~"$job", instance=~"$instance", model_name=~"$model"'
+_CLIENT = 'job=~"$job", instance=~"$instance", gen_ai_response_model=~"$model"'
+_ANY = 'job=~"$job", instance=~"$instance"'
+_WINDOW = "[$__rate_interval]"
+
+MODEL = "gen_ai_response_model"
+
+
+def server_rate(name: str, by: Iterable[str] = ("model_name",)) -> str:
+    """Sum of the rates of a server's counter, whichever form its name has."""
+    rates = " or ".join(
+        f"rate(vllm{mark}{name}{{{_SERVER}}}{_WINDOW})" for mark in (":", "_")
+    )
+    return f"sum by ({', '.join(by)}) ({rates})"
+
+
+def server_gauge(name: str, by: Iterable[str] = ("model_name",)) -> str:
+    """Sum of a server's gauge, whichever form its name has."""
+    forms = " or ".join(f"vllm{mark}{name}{{{_SERVER}}}" for mark in (":", "_"))
+    return f"sum by ({', '.join(by)}) ({forms})"
+
+
+def server_quantile(quantile: float, name: str) -> str:
+    """Quantile of a server's histogram, by model."""
+    buckets = server_rate(f"{name}_bucket", by=("le", "model_name"))
+    return f"histogram_quantile({quantile:g}, {buckets})"
+
+
+def client_rate(name: str, by: Iterable[str] = (MODEL,), where: str = "") -> str:
+    """Sum of the rates of a clients' counter (`specdecode_client_` and its name)."""
+    matchers = f"{_CLIENT}, {where}" if where else _CLIENT
+    series = f"specdecode_client_{name}{{{matchers}}}"
+    return f"sum by ({', '.join(by)}) (rate({series}{_WINDOW}))"
+
+
+def client_latest(name: str, by: Iterable[str]) -> str:
+    """Sum of the last values of a clients' counter over an hour."""
+    series = f"specdecode_client_{name}{{{_ANY}}}"
+    return f"sum by ({', '.join(by)}) (increase({series}[1h]))"
+
+
+def client_quantile(
+    quantile: float, name: str, by: Iterable[str] = (MODEL,), where: str = ""
+) -> str:
+    """Quantile of a clients' histogram."""
+    buckets = client_rate(f"{name}_bucket", by=("le", *by), where=where)
+    return f"histogram_quantile({quantile:g}, {buckets})"
+
+
+def client_mean(name: str, by: Iterable[str] = (MODEL,)) -> str:
+    """Mean of a clients' histogram: sum over count, each a rate."""
+    return ratio(client_rate(f"{name}_sum", by), client_rate(f"{name}_count", by))
+
+
+def collector_rate(names: str, by: Iterable[str]) -> str:
+    """Sum of rates of the collector's counters, with or without `_total`."""
+    series = f'{{__name__=~"otelcol_{names}(?:_total)?", {_ANY}}}'
+    return f"sum by ({', '.join(by)}) (rate({series}{_WINDOW}))"
+
+
+def gauge(name: str, by: Iterable[str] = ("instance",)) -> str:
+    """Sum of any other gauge."""
+    return f"sum by ({', '.join(by)}) ({name}{{{_ANY}}})"
+
+
+def ratio(above: str, below: str) -> str:
+    """Quotient, absent where nothing stands below the line."""
+    return f"{above} / ({below} > 0)"
+
+
+def acceptance_of_servers(by: Iterable[str] = ("model_name",)) -> str:
+    """C / D, from the servers' counters."""
+    return ratio(
+        server_rate("spec_decode_num_accepted_tokens_total", by),
+        server_rate("spec_decode_num_draft_tokens_total", by),
+    )
+
+
+def acceptance_of_clients(by: Iterable[str] = (MODEL,)) -> str:
+    """C / D, from what clients were told."""
+    return ratio(
+        client_rate("accepted_tokens_total", by), client_rate("draft_tokens_total", by)
+    )
+
+
+def length_of_servers(by: Iterable[str] = ("model_name",)) -> str:
+    """1 + C / R, from the servers' counters."""
+    return "1 + " + ratio(
+        server_rate("spec_decode_num_accepted_tokens_total", by),
+        server_rate("spec_decode_num_drafts_total", by),
+    )
+
+
+def length_of_clients(by: Iterable[str] = (MODEL,)) -> str:
+    """1 + C / R, from what clients were told."""
+    return "1 + " + ratio(
+        client_rate("accepted_tokens_total", by), client_rate("spec_steps_total", by)
+    )

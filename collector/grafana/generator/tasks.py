@@ -1,0 +1,76 @@
+"""Which kind of work gains from speculation: by task tag and model.
+
+The task is what the application sets with `tag(task="code")`. Untagged requests are
+one series without that label.
+"""
+
+from __future__ import annotations
+
+from generator import queries as q
+from generator.dashboard_json import Dashboard, Panel, Row, Target
+
+_BY = ("specdecode_tag_task", q.MODEL)
+_LEGEND = "{{specdecode_tag_task}} {{gen_ai_response_model}}"
+
+
+def _panel(title: str, description: str, unit: str, expr: str) -> Panel:
+    return Panel(
+        title=title,
+        description=description,
+        unit=unit,
+        largest=1 if unit == "percentunit" else None,
+        targets=(Target(expr=expr, legend=_LEGEND),),
+    )
+
+
+_ACCEPTANCE = (
+    _panel(
+        "Acceptance rate by task",
+        "Accepted over drafted, of the requests of one task. A gap: nothing drafted.",
+        "percentunit",
+        q.acceptance_of_clients(_BY),
+    ),
+    _panel(
+        "Mean acceptance length by task",
+        "1 + accepted over steps. Tasks whose line stays near 1 do not gain.",
+        "short",
+        q.length_of_clients(_BY),
+    ),
+)
+
+_SPEED = (
+    _panel(
+        "Time per output token by task, median",
+        "Streams alone: other requests have no first chunk.",
+        "s",
+        q.client_quantile(0.5, "time_per_output_token_seconds", _BY),
+    ),
+    _panel(
+        "Output token rate by task, median",
+        "Tokens of one request over its whole time, streams and others alike.",
+        "short",
+        q.client_quantile(0.5, "output_token_rate_per_second", _BY),
+    ),
+    _panel(
+        "Output tokens per second by task",
+        "Tokens from usage, summed over the requests of a task.",
+        "short",
+        q.client_rate("output_tokens_total", _BY),
+    ),
+    _panel(
+        "Requests per second by task",
+        "Requests that ended, whatever their outcome.",
+        "reqps",
+        q.client_rate("requests_total", _BY),
+    ),
+)
+
+DASHBOARD = Dashboard(
+    uid="specdecode-tasks",
+    title="Speculation: tasks",
+    description="Acceptance and speed by the application's own task tag, and by model.",
+    rows=(
+        Row(title="Acceptance", panels=_ACCEPTANCE),
+        Row(title="Speed and volume", panels=_SPEED),
+    ),
+)

@@ -1,0 +1,83 @@
+"""Where the bundle's files are, and how they get somewhere else.
+
+In a wheel they are package data; in a checkout they are `collector/` beside the
+package.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from otel_specdecode.errors import ConfigError
+
+_HERE = Path(__file__).resolve().parent
+_CANDIDATES = (_HERE / "bundle", _HERE.parent.parent / "collector")
+# What a user of the bundle has no use for.
+_LEFT_OUT = frozenset({"__pycache__", "_build"})
+
+
+def bundle_root() -> Path:
+    """The folder that holds `config/`, `prometheus/` and `grafana/`.
+
+    Raises:
+        ConfigError: the package was installed without the bundle.
+    """
+    for candidate in _CANDIDATES:
+        if (candidate / "config" / "base.yaml").is_file():
+            return candidate
+    raise ConfigError(
+        f"the collector bundle is missing: expected it at {_CANDIDATES[0]}"
+    )
+
+
+def list_bundle() -> tuple[str, ...]:
+    """Every file of the bundle, as a path below its root, sorted."""
+    root = bundle_root()
+    return tuple(
+        sorted(
+            str(file.relative_to(root))
+            for file in root.rglob("*")
+            if file.is_file() and not _LEFT_OUT.intersection(file.parts)
+        )
+    )
+
+
+def read_file(name: str) -> str:
+    """The text of one file of the bundle.
+
+    Raises:
+        ConfigError: there is no such file; names those that there are.
+    """
+    names = list_bundle()
+    # A bare name is enough where it is the only one, as `base.yaml` is.
+    found = [known for known in names if known == name or Path(known).name == name]
+    if len(found) != 1:
+        raise ConfigError(
+            f"{name}: expected one of the bundle's files, such as config/{name}; "
+            f"found {len(found)}"
+        )
+    return (bundle_root() / found[0]).read_text("utf-8")
+
+
+def copy_bundle(target: Path, *, overwrite: bool = False) -> tuple[Path, ...]:
+    """Copies every file below `target`, and returns what was written.
+
+    Args:
+        target: a folder, made where it is missing.
+        overwrite: replace files that are there. Without it nothing is written when
+            one of them is.
+
+    Raises:
+        ConfigError: a file is there already and differs.
+    """
+    root = bundle_root()
+    pairs = [(root / name, target / name) for name in list_bundle()]
+    if not overwrite:
+        for source, copy in pairs:
+            if copy.exists() and copy.read_bytes() != source.read_bytes():
+                raise ConfigError(f"{copy}: is there and differs; nothing was written")
+    for source, copy in pairs:
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, copy)
+    return tuple(copy for _, copy in pairs)

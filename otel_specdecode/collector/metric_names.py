@@ -1,0 +1,200 @@
+"""The names that queries about speculation may use, and what to say of others.
+
+Servers: vLLM 0.32, as its `/metrics` names them. Clients: what this package exports,
+under its Prometheus names. Tests hold both lists to a real server's page and to the
+instruments.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SERVER_COUNTERS = frozenset(
+    {
+        "admission_rejections",
+        "estimated_flops_per_gpu",
+        "estimated_read_bytes_per_gpu",
+        "estimated_write_bytes_per_gpu",
+        "external_prefix_cache_hits",
+        "external_prefix_cache_queries",
+        "generation_tokens",
+        "mm_cache_hits",
+        "mm_cache_queries",
+        "num_preemptions",
+        "prefix_cache_hits",
+        "prefix_cache_queries",
+        "prompt_tokens",
+        "prompt_tokens_by_source",
+        "prompt_tokens_cached",
+        "prompt_tokens_cached_by_source",
+        "request_success",
+        "spec_decode_num_accepted_tokens",
+        "spec_decode_num_accepted_tokens_per_pos",
+        "spec_decode_num_draft_tokens",
+        "spec_decode_num_drafts",
+    }
+)
+_SERVER_HISTOGRAMS = frozenset(
+    {
+        "e2e_request_latency_seconds",
+        "inter_token_latency_seconds",
+        "iteration_tokens_total",
+        "request_decode_time_seconds",
+        "request_generation_tokens",
+        "request_inference_time_seconds",
+        "request_max_num_generation_tokens",
+        "request_num_preemptions",
+        "request_params_max_tokens",
+        "request_params_n",
+        "request_prefill_kv_computed_tokens",
+        "request_prefill_time_seconds",
+        "request_prompt_tokens",
+        "request_queue_time_seconds",
+        "request_time_per_output_token_seconds",
+        "time_to_first_token_seconds",
+    }
+)
+_SERVER_GAUGES = frozenset(
+    {
+        "cache_config_info",
+        "engine_sleep_state",
+        "kv_cache_usage_perc",
+        "num_requests_running",
+        "num_requests_waiting",
+        "num_requests_waiting_by_reason",
+    }
+)
+CLIENT_COUNTERS = frozenset(
+    {
+        "accepted_tokens",
+        "accepted_tokens_by_position",
+        "chunk_count_sites",
+        "content_chunks",
+        "draft_tokens",
+        "output_tokens",
+        "requests",
+        "spec_steps",
+        "telemetry_dropped",
+    }
+)
+"""Without `specdecode_client_` and `_total`."""
+CLIENT_HISTOGRAMS = frozenset(
+    {
+        "chunk_gap_max_seconds",
+        "chunk_gap_mean_seconds",
+        "consumer_share",
+        "draft_acceptance_rate",
+        "mean_acceptance_length",
+        "output_token_rate_per_second",
+        "server_decode_time_seconds",
+        "server_prefill_time_seconds",
+        "server_queue_time_seconds",
+        "time_per_output_token_seconds",
+        "time_to_first_token_seconds",
+        "tokens_per_chunk",
+    }
+)
+"""Without `specdecode_client_` and the endings of a histogram."""
+
+# Ratios that a server computed: their mean over servers or time is no ratio.
+RATIO_GAUGES = frozenset(
+    {
+        "sglang:spec_accept_rate",
+        "sglang:spec_accept_length",
+        "sglang_spec_accept_rate",
+        "sglang_spec_accept_length",
+    }
+)
+
+_GONE: Mapping[str, str] = {
+    "spec_decode_draft_acceptance_rate": "acceptance",
+    "spec_decode_acceptance_rate": "acceptance",
+    "spec_decode_efficiency": "acceptance",
+    "spec_decode_draft_overhead_fraction": "waste",
+}
+_INSTEAD = {
+    "acceptance": (
+        "rate(vllm:spec_decode_num_accepted_tokens_total[5m]) / "
+        "(rate(vllm:spec_decode_num_draft_tokens_total[5m]) > 0), each summed first"
+    ),
+    "waste": (
+        "1 - acceptance, that is accepted over drafted tokens, each a summed rate"
+    ),
+}
+_ENDINGS = ("_bucket", "_sum", "_count")
+_SERVER = re.compile(r"^vllm[:_](?P<name>.+)$")
+_CLIENT = re.compile(r"^specdecode_client_(?P<name>.+)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameAdvice:
+    """Why a name returns nothing, and which to use."""
+
+    code: str
+    message: str
+
+
+def missing_name(name: str) -> NameAdvice | None:
+    """What is wrong with a metric's name; `None` where nothing is known to be."""
+    if found := _SERVER.match(name):
+        return _advice(
+            name, found["name"], _SERVER_COUNTERS, _SERVER_HISTOGRAMS, _SERVER_GAUGES
+        )
+    if found := _CLIENT.match(name):
+        return _advice(
+            name, found["name"], CLIENT_COUNTERS, CLIENT_HISTOGRAMS, frozenset()
+        )
+    return None
+
+
+def _advice(
+    name: str,
+    rest: str,
+    counters: frozenset[str],
+    histograms: frozenset[str],
+    gauges: frozenset[str],
+) -> NameAdvice | None:
+    if rest in gauges or _histogram(rest) in histograms:
+        return None
+    if rest.removesuffix("_total") in counters:
+        if rest.endswith("_total"):
+            return None
+        message = f"{name} is a counter and ends in _total: {name}_total"
+        return NameAdvice(code="Q102", message=message)
+    if rest in histograms:
+        message = f"{name} is a histogram: its series end in _bucket, _sum and _count"
+        return NameAdvice(code="Q102", message=message)
+    if rest.removesuffix("_total") in gauges:
+        gauge = name.removesuffix("_total")
+        message = f"{name} is a gauge and has no _total: {gauge}"
+        return NameAdvice(code="Q102", message=message)
+    gone = _GONE.get(rest)
+    advice = f"; write {_INSTEAD[gone]}" if gone else ""
+    message = f"no server or client of today exports {name}{advice}"
+    return NameAdvice(code="Q101", message=message)
+
+
+def _histogram(rest: str) -> str | None:
+    for ending in _ENDINGS:
+        if rest.endswith(ending):
+            return rest.removesuffix(ending)
+    return None
+
+
+def is_counter(name: str) -> bool:
+    """Whether a known name only ever grows: a counter, or a part of a histogram."""
+    if missing_name(name) is not None:
+        return False
+    found = _SERVER.match(name) or _CLIENT.match(name)
+    if found is None:
+        return False
+    rest = found["name"]
+    return _histogram(rest) is not None or (
+        rest.removesuffix("_total") in _SERVER_COUNTERS | CLIENT_COUNTERS
+        and rest.endswith("_total")
+    )

@@ -1,0 +1,52 @@
+"""The `${env:NAME}` references of a collector's configuration."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_REFERENCE = re.compile(
+    r"(?P<dollars>\$+)\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-[^}]*)?\}"
+)
+_NAKED = re.compile(r"(?<!\$)\$(?P<name>[A-Za-z_][A-Za-z0-9_]*|\d+)")
+_ESCAPED = re.compile(r"\$\$[{\w]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """One reference to a variable.
+
+    Attributes:
+        default: the text after `:-`; `None` where there is no default.
+    """
+
+    name: str
+    default: str | None
+
+
+def references(text: str) -> tuple[Reference, ...]:
+    """The references that the collector will expand, in order."""
+    return tuple(
+        Reference(name=found["name"], default=_default(found["default"]))
+        for found in _REFERENCE.finditer(text)
+        # An even number of dollars is so many literal ones.
+        if len(found["dollars"]) % 2 == 1
+    )
+
+
+def _default(text: str | None) -> str | None:
+    return None if text is None else text.removeprefix(":-")
+
+
+def naked(text: str) -> tuple[str, ...]:
+    """Names after a single `$` without braces, which nothing expands."""
+    return tuple(found["name"] for found in _NAKED.finditer(text))
+
+
+def mixes_escape_and_reference(text: str) -> bool:
+    """Whether `$$` and a reference share a scalar.
+
+    Up to 0.160 an escape before a reference kept it from being expanded
+    (opentelemetry-collector#15867).
+    """
+    return bool(_ESCAPED.search(text)) and bool(references(text))

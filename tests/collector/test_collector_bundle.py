@@ -1,0 +1,223 @@
+"""The command hands out the bundle's files, and a probe says what arrives."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from otel_specdecode.cli.collector import command
+from otel_specdecode.collector import bundle_root, list_bundle
+from otel_specdecode.collector.probe import Probe
+from otel_specdecode.collector.server_page import report
+from otel_specdecode.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(command, args)
+
+
+def test_the_list_has_each_kind_of_file_and_nothing_that_was_built() -> None:
+    names = run("list").output.splitlines()
+    assert {"config/base.yaml", "prometheus/prometheus.yml", "compose.yaml"} <= set(
+        names
+    )
+    assert not [name for name in names if "__pycache__" in name or "_build" in name]
+
+
+def test_a_file_is_shown_by_its_bare_name() -> None:
+    shown = run("show", "base.yaml")
+    assert shown.output == (bundle_root() / "config" / "base.yaml").read_text()
+
+
+def test_a_file_that_is_not_there_is_misuse() -> None:
+    assert run("show", "nothing.yaml").exit_code == 2
+
+
+def test_copy_writes_every_file(tmp_path: Path) -> None:
+    assert run("copy", str(tmp_path)).exit_code == 0
+    copied = {
+        str(file.relative_to(tmp_path))
+        for file in tmp_path.rglob("*")
+        if file.is_file()
+    }
+    assert copied == set(list_bundle())
+
+
+def test_copy_leaves_a_changed_file_alone_unless_forced(tmp_path: Path) -> None:
+    run("copy", str(tmp_path))
+    base = tmp_path / "config" / "base.yaml"
+    base.write_text("mine")
+    refused = run("copy", str(tmp_path))
+    assert (refused.exit_code, base.read_text()) == (2, "mine")
+    forced = run("copy", str(tmp_path), "--force")
+    assert (forced.exit_code, base.read_text() == "mine") == (0, False)
+
+
+class Backend:
+    """A collector, a Prometheus and a Jaeger in one, as far as the probe asks."""
+
+    def __init__(self) -> None:
+        self.received: list[tuple[str, str | None, Any]] = []
+        self.status = 200
+        self.answer: dict[str, Any] = {}
+        self.keeps_content = False
+        self.loses: Sequence[str] = ()
+
+    def take(self, path: str, token: str | None, body: bytes) -> tuple[int, Any]:
+        self.received.append((path, token, json.loads(body)))
+        return self.status, self.answer
+
+    def show(self, path: str) -> tuple[int, Any]:
+        if any(path.startswith(lost) for lost in self.loses):
+            return 404, {}
+        if path.startswith("/api/v1/query"):
+            series = {"metric": {"job": "probe"}, "value": [0, "1"]}
+            return 200, {"data": {"result": [series]}}
+        spans = [payload for where, _, payload in self.received if "traces" in where]
+        return 200, {"data": spans if self.keeps_content else [{"spans": 1}]}
+
+
+@contextmanager
+def serving(backend: Backend) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            token = self.headers.get("Authorization")
+            self.reply(*backend.take(self.path, token, body))
+
+        def do_GET(self) -> None:
+            self.reply(*backend.show(self.path))
+
+        def reply(self, status: int, body: Any) -> None:
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+        def log_message(self, *_: object) -> None:
+            """Quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def backend() -> Backend:
+    return Backend()
+
+
+@pytest.fixture
+def url(backend: Backend) -> Iterator[str]:
+    with serving(backend) as address:
+        yield address
+
+
+def test_a_probe_that_arrives_everywhere_succeeds(url: str) -> None:
+    done = run("probe", url, "--prometheus", url, "--traces", url)
+    assert done.exit_code == 0
+    assert [line.split()[0] for line in done.output.splitlines()] == ["ok"] * 4
+    assert "the prompt that it carried did not" in done.output
+
+
+def test_a_probe_sends_its_token(url: str, backend: Backend, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("made-up\n")
+    run("probe", url, "--token-file", str(tmp_path / "token"))
+    assert {token for _, token, _ in backend.received} == {"Bearer made-up"}
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (401, "wants a bearer token"),
+        (403, "not this token"),
+        (404, "no pipeline for this signal"),
+        (503, "out of memory"),
+        (418, "HTTP 418"),
+    ],
+)
+def test_a_refusal_is_explained(
+    status: int, said: str, url: str, backend: Backend
+) -> None:
+    backend.status = status
+    done = run("probe", url)
+    assert (done.exit_code, done.output.count(said)) == (1, 2)
+
+
+def test_a_partial_success_is_none(url: str, backend: Backend) -> None:
+    backend.answer = {"partialSuccess": {"rejectedSpans": 1}}
+    assert run("probe", url).exit_code == 1
+
+
+def test_a_prompt_that_comes_out_again_fails_the_probe(
+    url: str, backend: Backend
+) -> None:
+    backend.keeps_content = True
+    done = run("probe", url, "--traces", url)
+    assert (done.exit_code, "content is not removed" in done.output) == (1, True)
+
+
+@pytest.mark.parametrize("lost", ["/api/v1/query", "/api/traces"])
+def test_what_does_not_arrive_in_time_fails_the_probe(
+    lost: str, url: str, backend: Backend
+) -> None:
+    backend.loses = [lost]
+    done = run("probe", url, "--prometheus", url, "--traces", url, "--within", "0")
+    assert (done.exit_code, "nothing within 0 s" in done.output) == (1, True)
+
+
+def test_a_collector_that_is_not_there_fails_the_probe(url: str) -> None:
+    done = run("probe", "http://127.0.0.1:1")
+    assert (done.exit_code, done.output.count("no answer")) == (1, 2)
+
+
+def test_an_address_that_is_no_url_is_misuse() -> None:
+    with pytest.raises(ConfigError, match=r"expected a URL"):
+        Probe(endpoint="127.0.0.1:4318")
+    assert run("probe", "127.0.0.1:4318").exit_code == 2
+
+
+PAGE = """\
+# TYPE vllm:generation_tokens counter
+vllm:generation_tokens_total{engine="0"} 5.0
+vllm_spec_decode_num_drafts_total{engine="0"} 1.0
+llamacpp:spec_decode_num_draft_tokens_total 4.0
+"""
+
+
+def test_a_servers_page_is_read_in_each_known_form() -> None:
+    assert [one.found_as for one in report(PAGE)] == [
+        "vllm_spec_decode_num_drafts_total",
+        "llamacpp:spec_decode_num_draft_tokens_total",
+        None,
+        None,
+        "vllm:generation_tokens_total",
+    ]
+
+
+def test_the_command_says_which_series_are_missing(url: str) -> None:
+    done = run("metrics", f"{url}/metrics")
+    assert done.exit_code == 1
+    assert "MISSING vllm:spec_decode_num_drafts_total" in done.output
+
+
+def test_a_page_that_does_not_answer_is_misuse() -> None:
+    assert [
+        run("metrics", address).exit_code
+        for address in ("http://127.0.0.1:1/metrics", "127.0.0.1:1")
+    ] == [2, 2]

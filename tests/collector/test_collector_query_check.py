@@ -1,0 +1,200 @@
+"""Wrong queries seen in the wild are named; the bundle's own are not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from otel_specdecode.cli.collector import command
+from otel_specdecode.collector import bundle_root, check_query, check_query_file
+from otel_specdecode.collector.metric_names import (
+    CLIENT_COUNTERS,
+    CLIENT_HISTOGRAMS,
+    missing_name,
+)
+from otel_specdecode.collector.query_files import queries_of
+from otel_specdecode.collector.query_rules import parse, selectors
+from otel_specdecode.errors import ConfigError
+from otel_specdecode.recording import semconv
+
+HERE = Path(__file__).parent
+DOCS = HERE.parents[1] / "docs" / "collector.md"
+DRAFTED = "rate(vllm:spec_decode_num_draft_tokens_total[5m])"
+ACCEPTED = "rate(vllm:spec_decode_num_accepted_tokens_total[5m])"
+OWN_FILES = [
+    *sorted(bundle_root().glob("prometheus/rules/*.yml")),
+    *sorted(bundle_root().glob("grafana/dashboards/*.json")),
+]
+# Each was found in a public dashboard, alert or load test (facts: section 5.4).
+WILD = {
+    "a gauge that only the first engine had": (
+        "avg(vllm:spec_decode_acceptance_rate) < 0.5",
+        "Q101",
+        "num_accepted_tokens_total",
+    ),
+    "another of these": (
+        "vllm:spec_decode_draft_overhead_fraction > 0.3",
+        "Q101",
+        "1 - acceptance",
+    ),
+    "the name of a log line": (
+        "vllm:spec_decode_draft_acceptance_rate",
+        "Q101",
+        "no server or client of today",
+    ),
+    "a counter without its ending": (
+        "sum(rate(vllm:num_preemptions[5m])) > 0.1",
+        "Q102",
+        "vllm:num_preemptions_total",
+    ),
+    "a gauge with the ending of a counter": (
+        "vllm:num_requests_running_total",
+        "Q102",
+        "is a gauge",
+    ),
+    "a histogram without an ending": (
+        "rate(vllm:time_to_first_token_seconds[5m])",
+        "Q102",
+        "_bucket",
+    ),
+    "the mean of a lifetime": (
+        "vllm:time_to_first_token_seconds_sum / vllm:time_to_first_token_seconds_count",
+        "Q103",
+        "a whole lifetime",
+    ),
+    "acceptance of a lifetime": (
+        (
+            "vllm:spec_decode_num_accepted_tokens_total"
+            " / vllm:spec_decode_num_draft_tokens_total"
+        ),
+        "Q103",
+        "a whole lifetime",
+    ),
+    "a pattern for both forms of a name": (
+        'rate({__name__=~"vllm[:_]spec_decode_num_drafts_total"}[5m])',
+        "Q104",
+        "both forms",
+    ),
+    "a draft length written into the query": (
+        f"{ACCEPTED} / {DRAFTED} * 4 < 1.8",
+        "Q105",
+        "takes the draft length for a constant",
+    ),
+    "a clamp that hides silence": (
+        f"sum({ACCEPTED}) / clamp_min(sum({DRAFTED}), 1)",
+        "Q106",
+        "/ (rate > 0)",
+    ),
+    "the mean of ratios": (
+        "avg(sglang:spec_accept_rate)",
+        "Q107",
+        "an idle one like a busy one",
+    ),
+    "the mean of a ratio over time": (
+        "avg_over_time(sglang:spec_accept_length[1h])",
+        "Q107",
+        "sglang:spec_accept_length",
+    ),
+}
+RIGHT = [
+    f"sum({ACCEPTED}) / (sum({DRAFTED}) > 0)",
+    "rate(vllm:iteration_tokens_total_count[5m])",
+    (
+        "histogram_quantile(0.5, sum by (le)"
+        " (rate(vllm:time_to_first_token_seconds_bucket[5m])))"
+    ),
+    "vllm:num_requests_running > 100",
+    "absent(vllm:spec_decode_num_drafts_total)",
+    "sum by (job) (last_over_time(specdecode_client_chunk_count_sites_total[1h])) > 0",
+    "sglang:spec_accept_rate > 0.5",
+    "100 * up",
+    f"100 * {ACCEPTED}",
+    "clamp_min(rate(http_requests_total[5m]), 1)",
+    "rate(vllm_spec_decode_num_drafts_total[$__rate_interval])",
+]
+
+
+@pytest.mark.parametrize("case", WILD)
+def test_it_names(case: str) -> None:
+    query, code, part = WILD[case]
+    assert any(
+        one.code == code and part in one.message for one in check_query(query)
+    ), check_query(query)
+
+
+@pytest.mark.parametrize("query", RIGHT)
+def test_it_has_nothing_to_say_of(query: str) -> None:
+    assert check_query(query) == ()
+
+
+def test_what_is_no_promql_is_an_error_that_shows_it() -> None:
+    with pytest.raises(ConfigError, match=r"not PromQL.*sum by"):
+        check_query("sum by (job rate(x[5m])")
+
+
+@pytest.mark.parametrize("file", OWN_FILES, ids=lambda file: file.name)
+def test_the_bundles_own_queries_have_no_finding(file: Path) -> None:
+    assert check_query_file(file) == ()
+
+
+@pytest.mark.parametrize("file", OWN_FILES, ids=lambda file: file.name)
+def test_each_metric_of_the_bundle_is_one_that_somebody_exports(file: Path) -> None:
+    elsewhere = re.compile(r"otelcol_|up$|ALERTS$|scrape_duration_seconds$|\w+:")
+    unknown = {
+        selector.name
+        for _, query in queries_of(file)
+        for selector in selectors(parse(query))
+        if selector.name
+        and not selector.name.startswith(("vllm:", "vllm_", "specdecode_client_"))
+        and not elsewhere.match(selector.name)
+    }
+    assert unknown == set()
+
+
+def test_the_servers_names_are_those_of_a_real_page() -> None:
+    lines = (HERE / "vllm-0.32.0-families.txt").read_text().splitlines()[1:]
+    for name, kind in (line.split() for line in lines):
+        series = f"{name}_bucket" if kind == "histogram" else name
+        assert missing_name(series) is None, series
+
+
+def prometheus_name(metric: semconv.Metric) -> str:
+    name = metric.name.removeprefix("specdecode.client.").replace(".", "_")
+    endings = {"s": "_seconds", "{token}/s": "_per_second"}
+    return name + endings.get(metric.unit, "")
+
+
+def test_the_clients_names_are_those_of_the_instruments() -> None:
+    assert {prometheus_name(one) for one in semconv.COUNTERS} == CLIENT_COUNTERS
+    assert {prometheus_name(one) for one in semconv.HISTOGRAMS} == CLIENT_HISTOGRAMS
+
+
+def test_each_code_has_a_line_in_the_docs() -> None:
+    listed = set(re.findall(r"^\| (Q\d{3}) \|", DOCS.read_text(), re.MULTILINE))
+    assert listed == {code for _, code, _ in WILD.values()} | {"Q100"}
+
+
+def test_a_rule_file_is_reported_with_lines_and_fails_the_command(
+    tmp_path: Path,
+) -> None:
+    rules = tmp_path / "rules.yml"
+    rules.write_text(
+        "groups:\n- name: g\n  rules:\n  - alert: A\n"
+        "    expr: rate(vllm:num_preemptions[5m]) > 0\n"
+        "  - alert: B\n    expr: sum by (\n"
+    )
+    run = CliRunner().invoke(command, ["check-queries", str(rules)])
+    assert run.exit_code == 1
+    first, second = run.output.splitlines()
+    assert first.startswith(f"{rules}:5: Q102 error: vllm:num_preemptions")
+    assert second.startswith(f"{rules}:7: Q100 error: not PromQL")
+
+
+def test_a_file_without_queries_is_misuse(tmp_path: Path) -> None:
+    other = tmp_path / "other.yml"
+    other.write_text("a: 1\n")
+    run = CliRunner().invoke(command, ["check-queries", str(other)])
+    assert (run.exit_code, "found no query" in run.output) == (2, True)

@@ -1,0 +1,59 @@
+"""Each alert says what it means and has a page that says what to do."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from otel_specdecode.collector import bundle_root
+
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "runbooks"
+ALERTS: dict[str, dict[str, Any]] = {
+    rule["alert"]: rule
+    for file in sorted(bundle_root().glob("prometheus/rules/*.yml"))
+    for group in yaml.safe_load(file.read_text())["groups"]
+    for rule in group["rules"]
+    if "alert" in rule
+}
+each_alert = pytest.mark.parametrize("name", ALERTS)
+
+
+@each_alert
+def test_an_alert_waits_has_a_severity_and_says_what_is_the_matter(name: str) -> None:
+    rule = ALERTS[name]
+    assert rule["for"]
+    assert rule["labels"]["severity"] in {"info", "warning", "critical"}
+    assert rule["annotations"].keys() == {"summary", "description", "runbook_url"}
+
+
+@each_alert
+def test_its_runbook_is_the_page_of_its_name(name: str) -> None:
+    url = ALERTS[name]["annotations"]["runbook_url"]
+    assert url.endswith(f"/docs/runbooks/{name}.md")
+    assert (PAGES / f"{name}.md").read_text().startswith(f"# {name}\n")
+
+
+@each_alert
+def test_its_page_has_the_four_parts_and_the_severity_of_the_rule(name: str) -> None:
+    text = (PAGES / f"{name}.md").read_text()
+    assert re.findall(r"^## (\w+)$", text, re.MULTILINE) == [
+        "Summary",
+        "Impact",
+        "Diagnosis",
+        "Resolution",
+    ]
+    assert f"**Severity** {ALERTS[name]['labels']['severity']}." in text
+
+
+def test_there_is_no_page_without_an_alert() -> None:
+    assert {page.stem for page in PAGES.glob("*.md")} - {"README"} == set(ALERTS)
+
+
+@pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.stem)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\((\w+\.md)\)", page.read_text()):
+        assert (PAGES / link).exists(), link
