@@ -1,16 +1,17 @@
 """Streams that were collected before their end, recorded a little later.
 
 A finaliser may run inside the garbage collector while the OpenTelemetry SDK holds a
-lock, so it only puts its observation on a queue. The next request, a thread of our
-own, a flush or the end of the process records it.
+lock, so it only puts its observation on a queue, which takes no lock. The next
+request, a thread of our own, a flush or the end of the process records it.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
-from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from collections import deque
+from queue import SimpleQueue
+from threading import Lock, RLock, Thread
 from typing import Protocol
 
 from otel_specdecode.instrumentation._guard import failed
@@ -34,10 +35,16 @@ class Endable(Protocol):
 
 
 _Entry = tuple[Endable, float, int]
-_queue: SimpleQueue[_Entry] = SimpleQueue()
+_entries: deque[_Entry] = deque()
+_wakeups: SimpleQueue[None] = SimpleQueue()
 _thread: Thread | None = None
 _start_lock = Lock()
+# Held by whoever records, so that a flush can wait for what another thread took.
+# Reentrant: a span processor may ask for a record.
+_recording = RLock()
 _generation = 0
+
+_LONGEST_WAIT_S = 5.0
 
 
 def generation() -> int:
@@ -47,22 +54,29 @@ def generation() -> int:
 
 def put(observation: Endable) -> None:
     """Queue an observation whose stream is being collected. Takes no lock."""
-    _queue.put((observation, monotonic_s(), wall_ns()))
+    _entries.append((observation, monotonic_s(), wall_ns()))
+    _wakeups.put(None)
 
 
 def flush() -> None:
-    """Record everything that is queued, in the calling thread."""
-    while True:
+    """Record everything that is queued, and wait for what is being recorded.
+
+    Gives up after five seconds, when whoever records hangs.
+    """
+    if _recording.acquire(timeout=_LONGEST_WAIT_S):
         try:
-            entry = _queue.get_nowait()
-        except Empty:
-            return
-        _end(entry)
+            _drain()
+        finally:
+            _recording.release()
 
 
-def pending() -> bool:
-    """Whether something is queued; cheap enough for every request."""
-    return not _queue.empty()
+def flush_if_idle() -> None:
+    """Record what is queued, unless another thread is at it; for every request."""
+    if _entries and _recording.acquire(blocking=False):
+        try:
+            _drain()
+        finally:
+            _recording.release()
 
 
 def ensure_thread() -> None:
@@ -81,7 +95,18 @@ def ensure_thread() -> None:
 
 def _run() -> None:
     while True:
-        _end(_queue.get())
+        _wakeups.get()
+        with _recording:
+            _drain()
+
+
+def _drain() -> None:
+    while True:
+        try:
+            entry = _entries.popleft()
+        except IndexError:
+            return
+        _end(entry)
 
 
 def _end(entry: _Entry) -> None:
@@ -93,12 +118,12 @@ def _end(entry: _Entry) -> None:
 
 
 def _restart_in_child() -> None:
-    global _thread, _queue, _start_lock, _generation  # noqa: PLW0603 (the child's own)
+    global _thread, _start_lock, _recording, _generation  # noqa: PLW0603 (the child's)
     _generation += 1
     _thread = None
-    _start_lock = Lock()
+    _start_lock, _recording = Lock(), RLock()
     # What the parent had queued is the parent's to record.
-    _queue = SimpleQueue()
+    _entries.clear()
 
 
 if hasattr(os, "register_at_fork"):

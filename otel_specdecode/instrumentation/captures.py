@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -85,7 +85,9 @@ def remember(response: object, observation: _Observed) -> None:
     def forget(_: object) -> None:
         _by_id.pop(key, None)
 
-    _by_id[key] = (weakref.ref(response, forget), observation)
+    # Text and lists, which a caller may have asked for, take no weak reference.
+    with suppress(TypeError):
+        _by_id[key] = (weakref.ref(response, forget), observation)
 
 
 def observation_of(response: object) -> Any:

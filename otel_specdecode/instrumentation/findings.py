@@ -131,11 +131,10 @@ def read_usage(usage: Any) -> Usage | None:
     Returns:
         `None` when it holds no usable count.
     """
-    counts = Usage(
-        input_tokens=_first_count(usage, _INPUT_FIELDS),
-        output_tokens=_first_count(usage, _OUTPUT_FIELDS),
-    )
-    return None if counts == Usage() else counts
+    read = _first_count(usage, _INPUT_FIELDS), _first_count(usage, _OUTPUT_FIELDS)
+    if read == (None, None):
+        return None
+    return Usage(input_tokens=read[0], output_tokens=read[1])
 
 
 def _first_count(usage: Any, names: tuple[str, str]) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
@@ -21,6 +20,8 @@ from otel_specdecode.instrumentation.wrapping import (
     PREPARE_REQUEST,
     REQUEST,
     attempt_hook,
+    is_async,
+    notes_attempts,
 )
 
 if TYPE_CHECKING:
@@ -91,14 +92,15 @@ class SpecDecodeInstrumentor(BaseInstrumentor):
         self._restore = tuple(restore)
 
     def _hooks(self, kind: type) -> dict[str, Any]:
-        hooks = {REQUEST: self._request_hook(getattr(kind, REQUEST))}
+        hooks = {REQUEST: self._request_hook(kind, getattr(kind, REQUEST))}
         prepare = getattr(kind, PREPARE_REQUEST, None)
-        if prepare is not None:
+        if prepare is not None and not notes_attempts(prepare):
             hooks[PREPARE_REQUEST] = attempt_hook(prepare)
         return hooks
 
-    def _request_hook(self, send: Callable[..., Any]) -> Callable[..., Any]:
-        if inspect.iscoroutinefunction(send):
+    def _request_hook(self, kind: type, send: Callable[..., Any]) -> Callable[..., Any]:
+        # By the class: another wrapper's function may not look like a coroutine's.
+        if is_async(kind):
 
             @functools.wraps(send)
             async def request_async(client: Any, *args: Any, **kwargs: Any) -> Any:

@@ -7,11 +7,14 @@ counted twice.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind
+
+if TYPE_CHECKING:
+    from otel_specdecode.instrumentation.observation import Observation
 
 # Set by opentelemetry-util-genai and everything built on it while a call runs:
 # https://github.com/open-telemetry/opentelemetry-python-genai
@@ -25,14 +28,19 @@ _SPAN_MARKS = (
 )
 
 
-def neighbour_span() -> Span | None:
+def neighbour_span(outer: Observation | None) -> Span | None:
     """Return the span that another instrumentation has opened for this very call.
 
-    `None` when there is none; spans of agents and workflows around the call are
-    no such span.
+    Args:
+        outer: our own request that this call is made inside of, by a transport or
+            an event hook; its span is no neighbour's.
+
+    Returns:
+        `None` when there is none; spans of agents and workflows around the call
+        are no such span.
     """
     current = trace.get_current_span()
-    if not current.is_recording():
+    if not current.is_recording() or (outer is not None and outer.span is current):
         return None
     if otel_context.get_value(_GENAI_CONTEXT_KEY) is not None:
         return current

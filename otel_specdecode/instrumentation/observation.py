@@ -67,6 +67,7 @@ class Observation:
         self._requested_at = monotonic_s() if requested_at is None else requested_at
         self._request_seen = request_seen
         self._attempts: list[float] = []
+        self._num_taken_back = 0
         self._reader: ChunkReader | None = None
         self._generation = abandoned.generation()
         # Emptied by whoever ends the observation first; list.pop is atomic.
@@ -80,6 +81,10 @@ class Observation:
     def note_attempt(self) -> None:
         """Note that the client sends the request, for the first time or again."""
         self._attempts.append(monotonic_s())
+
+    def take_back_attempt(self) -> None:
+        """Note that what follows is no retry of the client's, but one of ours."""
+        self._num_taken_back += 1
 
     def open_reader(self) -> ChunkReader:
         """Return the reader of this request's chunks, made when first asked for."""
@@ -117,6 +122,10 @@ class Observation:
 
     def end_with(self, error: BaseException) -> None:
         """End a request that raised, whatever it raised."""
+        if isinstance(error, GeneratorExit):
+            # A coroutine thrown away while it waited, perhaps by the collector.
+            abandoned.put(self)
+            return
         cancelled = isinstance(error, asyncio.CancelledError) or (
             # trio's, which need not be installed
             type(error).__name__ == "Cancelled"
@@ -194,7 +203,7 @@ class Observation:
             error_type=error_type,
             duration_s=ended_at - self._requested_at,
             request_seen=self._request_seen,
-            num_retries=len(attempts) - 1 if attempts else None,
+            num_retries=len(attempts) - 1 - self._num_taken_back if attempts else None,
             retry_wait_s=attempts[-1] - attempts[0] if attempts else 0.0,
             usage=findings.usage,
             usage_origin=self._usage_origin(),

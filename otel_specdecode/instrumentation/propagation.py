@@ -20,21 +20,24 @@ _PROPAGATOR = TraceContextTextMapPropagator()
 
 
 def trace_headers(
-    headers: object, address: str | None, options: Options, context: Context
+    headers: tuple[object, ...],
+    address: str | None,
+    options: Options,
+    context: Context,
 ) -> dict[str, str]:
     """Return the headers to add to a request, none where the caller sent his own.
 
     An HTTP instrumentation overwrites them with those of its own, inner span.
 
     Args:
-        headers: what the caller sends along.
+        headers: what the caller sends along, with the call or with the client.
         address: host of the request.
         options: whether, and not to which hosts.
         context: holds the span that is to be the parent.
     """
     if not options.propagate_trace or address in options.propagation_excluded_hosts:
         return {}
-    if header_of(headers, "traceparent") is not None:
+    if any(header_of(given, "traceparent") is not None for given in headers):
         return {}
     carrier: dict[str, str] = {}
     _PROPAGATOR.inject(carrier, context=context)

@@ -58,6 +58,7 @@ class Exchange:
         self.request_options: Any = request_options
         self.stream_cls = stream_cls
         self._without_usage: Any = None
+        self._refused_now = False
 
     @classmethod
     def begin(
@@ -79,19 +80,18 @@ class Exchange:
         view = view_request(request_options, stream=stream)
         if view is None:
             return None
-        if abandoned.pending():
-            abandoned.flush()
+        abandoned.flush_if_idle()
         observation = Observation(setting, view, view_client(client), current_tags())
         observed_cls = stream_cls and observing(stream_cls)
         self = cls(observation, request_options, observed_cls)
-        self._start_span()
-        self._edit(view)
+        self._start_span(outer)
+        self._edit(view, client)
         observation.sent_options = self.request_options
         return self
 
-    def _start_span(self) -> None:
+    def _start_span(self, outer: Observation | None) -> None:
         observation = self.observation
-        observation.span = neighbour_span()
+        observation.span = neighbour_span(outer)
         observation.span_owned = observation.span is None
         recorder = observation.setting.recorder
         if observation.span is None and recorder is not None:
@@ -99,11 +99,11 @@ class Exchange:
                 start_name(observation), start_attributes(observation)
             )
 
-    def _edit(self, view: RequestView) -> None:
+    def _edit(self, view: RequestView, client: Any) -> None:
         observation, options = self.observation, self.observation.setting.options
         span_context = trace.set_span_in_context(observation.span or trace.INVALID_SPAN)
         headers = trace_headers(
-            self.request_options.headers,
+            (self.request_options.headers, client.default_headers),
             observation.client.address,
             options,
             span_context,
@@ -144,8 +144,10 @@ class Exchange:
         if not refused:
             return False
         self.request_options, self._without_usage = self._without_usage, None
+        self._refused_now = True
         self.observation.asked = UsageOrigin.REFUSED
         self.observation.sent_options = self.request_options
+        self.observation.take_back_attempt()
         return True
 
     def receive(self, result: Any) -> Any:
@@ -158,7 +160,7 @@ class Exchange:
 
     def _receive(self, result: Any) -> None:
         observation = self.observation
-        if observation.asked is UsageOrigin.REFUSED:
+        if self._refused_now:
             refusals.remember(
                 observation.client.base_url, observation.view.model, monotonic_s()
             )
@@ -228,7 +230,7 @@ def observed_request(
     send: Callable[..., Any],
     client: Any,
     cast_to: Any,
-    request_options: Any,
+    options: Any,
     *positional: Any,
     stream: bool = False,
     stream_cls: Any = None,
@@ -241,17 +243,17 @@ def observed_request(
         send: the client's own `request`, bound.
         client: whose it is.
         cast_to: passed on.
-        request_options: the client's `FinalRequestOptions`; never changed in place.
+        options: the client's `FinalRequestOptions`; never changed in place.
         positional: passed on (openai 1 has one more argument).
         stream: whether the caller asked for a stream.
         stream_cls: the client's stream class.
         more: passed on.
     """
-    exchange = _begin(setting, client, request_options, stream, stream_cls)
+    exchange = _begin(setting, client, options, stream, stream_cls)
     if exchange is None:
         return send(
             cast_to,
-            request_options,
+            options,
             *positional,
             stream=stream,
             stream_cls=stream_cls,
@@ -287,18 +289,18 @@ async def observed_request_async(
     send: Callable[..., Awaitable[Any]],
     client: Any,
     cast_to: Any,
-    request_options: Any,
+    options: Any,
     *positional: Any,
     stream: bool = False,
     stream_cls: Any = None,
     **more: Any,
 ) -> Any:
     """Do the async client's `request`, observed; arguments as above."""
-    exchange = _begin(setting, client, request_options, stream, stream_cls)
+    exchange = _begin(setting, client, options, stream, stream_cls)
     if exchange is None:
         return await send(
             cast_to,
-            request_options,
+            options,
             *positional,
             stream=stream,
             stream_cls=stream_cls,

@@ -55,6 +55,11 @@ def wrap(
     Raises:
         ConfigError: `client` is no OpenAI client, or an option is not known.
     """
+    if isinstance(client, type):
+        raise ConfigError(
+            f"client: expected an OpenAI client, got the class {client.__name__};"
+            " SpecDecodeInstrumentor().instrument() takes all clients"
+        )
     missing = [n for n in (REQUEST, "base_url", *COPIES) if not hasattr(client, n)]
     if missing:
         raise ConfigError(
@@ -79,7 +84,8 @@ def hook_client(client: Any, setting: Setting) -> None:
     fields = cast("dict[str, Any]", vars(client))
     fields[REQUEST] = request_hook(client.request, client, setting)
     prepare = getattr(client, PREPARE_REQUEST, None)
-    if prepare is not None:
+    # Where the class is instrumented, its own hook notes the attempt already.
+    if prepare is not None and not notes_attempts(prepare):
         fields[PREPARE_REQUEST] = attempt_hook(prepare)
     for name in COPIES:
         fields[name] = _copy_hook(getattr(client, name), setting)
@@ -89,7 +95,8 @@ def request_hook(
     send: Callable[..., Any], client: Any, setting: Setting
 ) -> Callable[..., Any]:
     """Return an observed form of a client's bound `request`."""
-    observed = observed_request_async if is_async(client) else observed_request
+    asynchronous = is_async(type(client))
+    observed = observed_request_async if asynchronous else observed_request
     hook = functools.partial(observed, setting, send, client)
     functools.update_wrapper(hook, send)
     setattr(hook, _MARK, True)
@@ -116,9 +123,14 @@ def attempt_hook(prepare: Callable[..., Any]) -> Callable[..., Any]:
     return noting
 
 
-def is_async(client: Any) -> bool:
-    """Say whether a client's `request` is to be awaited."""
-    return any(kind.__name__ == "AsyncAPIClient" for kind in type(client).__mro__)
+def notes_attempts(prepare: object) -> bool:
+    """Say whether a callback is, or wraps, one of `attempt_hook`."""
+    return getattr(prepare, _MARK, False)
+
+
+def is_async(client_class: type) -> bool:
+    """Say whether the `request` of a class of clients is to be awaited."""
+    return any(kind.__name__ == "AsyncAPIClient" for kind in client_class.__mro__)
 
 
 def _copy_hook(copy: Callable[..., Any], setting: Setting) -> Callable[..., Any]:

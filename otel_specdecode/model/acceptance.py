@@ -10,6 +10,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+class CountError(ValueError):
+    """Counts that contradict each other.
+
+    Attributes:
+        field: the one of `Acceptance` that does not fit the others.
+    """
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}")
+        self.field = field
+        self.message = message
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
     """Counts of speculative decoding for one request, or summed over several.
@@ -40,14 +53,13 @@ class Acceptance:
 
     def __post_init__(self) -> None:
         counts = (
-            ("num_spec_steps", self.num_spec_steps),
-            ("num_draft_tokens", self.num_draft_tokens),
-            ("num_accepted_draft_tokens", self.num_accepted_draft_tokens),
-            ("num_spec_tokens", self.num_spec_tokens or 0),
+            self.num_spec_steps,
+            self.num_draft_tokens,
+            self.num_accepted_draft_tokens,
+            self.num_spec_tokens or 0,
         )
-        for name, count in counts:
-            if count < 0:
-                raise ValueError(f"{name}: expected 0 or more, got {count}")
+        if min(counts) < 0:
+            raise ValueError(f"expected counts of 0 or more, got {min(counts)}")
         if self.num_accepted_draft_tokens > self.num_draft_tokens:
             raise ValueError(
                 f"num_accepted_draft_tokens: expected at most the"

@@ -27,7 +27,12 @@ class Arrivals:
         last_choice_s: last chunk with a choice.
         last_chunk_s: last chunk of any kind.
         gaps: gaps between content chunks.
-        consumer_s: time that the application spent between two reads, seconds.
+        consumer_s: time that the application spent between two reads, seconds;
+            `None` where it was not measured.
+
+    Raises:
+        ValueError: more content chunks than chunks with a choice, or more of these
+            than chunks.
     """
 
     num_chunks: int = 0

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import accumulate
+from math import ceil
 
 _FIRST_BOUND_S = 0.0001
 _RATIO = 1.1
@@ -16,7 +19,7 @@ GAP_BOUNDS_S: tuple[float, ...] = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileBounds:
-    """The bucket that holds a quantile: it lies above `low_s`, up to `high_s`."""
+    """The bucket that holds a quantile: it lies in `low_s` to `high_s`, both included."""
 
     low_s: float
     high_s: float
@@ -30,11 +33,26 @@ class ChunkGaps:
         counts: gaps by bucket of `GAP_BOUNDS_S`, one more for those above.
         sum_s: all gaps together, seconds.
         max_s: the largest gap, seconds; `None` when there is none.
+
+    Raises:
+        ValueError: buckets or largest gap do not fit the gaps.
     """
 
     counts: tuple[int, ...]
     sum_s: float
     max_s: float | None
+
+    def __post_init__(self) -> None:
+        if len(self.counts) != len(GAP_BOUNDS_S) + 1:
+            raise ValueError(
+                f"counts: expected {len(GAP_BOUNDS_S) + 1} buckets,"
+                f" got {len(self.counts)}"
+            )
+        if (self.max_s is None) != (self.num_gaps == 0):
+            raise ValueError(
+                f"max_s: expected one exactly where there are gaps,"
+                f" got {self.max_s} with {self.num_gaps} gaps"
+            )
 
     @property
     def num_gaps(self) -> int:
@@ -64,13 +82,9 @@ class ChunkGaps:
             raise ValueError(f"share: expected above 0 and up to 1, got {share}")
         if self.max_s is None:
             return None
-        rank = share * self.num_gaps
-        seen = 0
-        for index, count in enumerate(self.counts):
-            seen += count
-            if count and seen >= rank:
-                return self._bucket(index, self.max_s)
-        return self._bucket(len(self.counts) - 1, self.max_s)
+        # 0.55 of 100 gaps is the 55th, although the product is a little above 55.
+        rank = max(1, ceil(share * self.num_gaps * (1 - 1e-12)))
+        return self._bucket(bisect_left(list(accumulate(self.counts)), rank), self.max_s)
 
     @staticmethod
     def _bucket(index: int, max_s: float) -> QuantileBounds:

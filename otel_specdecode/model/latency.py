@@ -45,15 +45,15 @@ def decode_span(
             counted by the server; `None` to assume 1.
 
     Returns:
-        `None` without usage, with fewer than two content chunks, or with no token
-        left to divide by.
+        `None` without usage, where all content came at one instant, in one chunk or
+        cut into several, or with no token left to divide by.
     """
     first, last = arrivals.first_content_s, arrivals.last_choice_s
     if num_output_tokens is None or first is None or last is None:
         return None
     counted = num_first_tokens is not None
     num_tokens = num_output_tokens - (num_first_tokens if counted else 1)
-    if arrivals.num_content_chunks < 2 or num_tokens < 1:
+    if arrivals.last_content_s == first or num_tokens < 1:
         return None
     return DecodeSpan(
         elapsed_s=last - first,

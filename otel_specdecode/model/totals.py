@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from otel_specdecode.model.acceptance import Acceptance
 from otel_specdecode.model.gaps import ChunkGaps
-from otel_specdecode.model.kinds import AcceptanceState, Outcome
+from otel_specdecode.model.kinds import AcceptanceState, FirstChunk, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,9 +33,12 @@ class Totals:
         num_output_tokens: T, where known.
         num_stream_tokens: T of the streams that were observed, where known.
         num_content_chunks: content chunks of the same streams.
-        generation_s: seconds of generation of requests whose T is known.
+        num_timed_tokens: T of the requests whose time of generation is known too.
+        generation_s: seconds of generation of the same requests.
         decode_s: numerator of TPOT, seconds.
         num_decode_tokens: denominator of TPOT, tokens.
+        num_first_assumed: requests in it whose first chunk was assumed to carry
+            one token.
         acceptance: summed counts; `None` when no request gave any.
         gaps: merged gaps between content chunks; `None` without a stream.
     """
@@ -48,9 +51,11 @@ class Totals:
     num_output_tokens: int = 0
     num_stream_tokens: int = 0
     num_content_chunks: int = 0
+    num_timed_tokens: int = 0
     generation_s: float = 0.0
     decode_s: float = 0.0
     num_decode_tokens: int = 0
+    num_first_assumed: int = 0
     acceptance: Acceptance | None = None
     gaps: ChunkGaps | None = None
 
@@ -84,12 +89,20 @@ class Totals:
         )
 
     @property
+    def first_chunk(self) -> FirstChunk | None:
+        """`counted` when TPOT assumes nothing; `None` where there is no TPOT."""
+        if not self.num_decode_tokens:
+            return None
+        return FirstChunk.ASSUMED if self.num_first_assumed else FirstChunk.COUNTED
+
+    @property
     def output_token_rate(self) -> float | None:
         """Tokens over seconds of generation, summed over requests, tokens a second.
 
-        What one request gets on average, not the throughput of the server.
+        What one request gets on average, not the throughput of the server. `None`
+        when no request has both its T and its time.
         """
-        return self.num_output_tokens / self.generation_s if self.generation_s else None
+        return self.num_timed_tokens / self.generation_s if self.generation_s else None
 
     @property
     def undercount_factor(self) -> float | None:
@@ -117,6 +130,7 @@ def _of_one(record: RequestRecord) -> Totals:
     tokens = record.num_output_tokens
     observed = record.arrivals is not None and tokens is not None
     span = record.decode_span
+    timed = tokens is not None and record.generation_s is not None
     missing = record.acceptance_state in {
         AcceptanceState.ABSENT,
         AcceptanceState.MALFORMED,
@@ -130,9 +144,11 @@ def _of_one(record: RequestRecord) -> Totals:
         num_output_tokens=tokens or 0,
         num_stream_tokens=(tokens or 0) if observed else 0,
         num_content_chunks=(record.num_content_chunks or 0) if observed else 0,
-        generation_s=0.0 if tokens is None else record.generation_s or 0.0,
+        num_timed_tokens=(tokens or 0) if timed else 0,
+        generation_s=(record.generation_s or 0.0) if timed else 0.0,
         decode_s=0.0 if span is None else span.elapsed_s,
         num_decode_tokens=0 if span is None else span.num_tokens,
+        num_first_assumed=int(record.first_chunk is FirstChunk.ASSUMED),
         acceptance=record.acceptance,
         gaps=None if record.arrivals is None else record.arrivals.gaps,
     )

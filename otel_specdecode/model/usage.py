@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +23,9 @@ class Usage:
     output_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            count: int | None = getattr(self, field.name)
+        for count in (self.input_tokens, self.output_tokens):
             if count is not None and count < 0:
-                raise ValueError(f"{field.name}: expected 0 or more, got {count}")
+                raise ValueError(f"usage: expected counts of 0 or more, got {count}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,19 @@ from typing import TYPE_CHECKING
 
 from opentelemetry.util.types import AttributeValue
 
+from otel_specdecode.model import (
+    tokens_per_step,
+)
 from otel_specdecode.recording import semconv as names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from otel_specdecode.model import Acceptance, Arrivals, RequestRecord
+    from otel_specdecode.model import (
+        Acceptance,
+        Arrivals,
+        RequestRecord,
+    )
     from otel_specdecode.recording._sums import AttributeKey
 
 Attribute = tuple[str, AttributeValue | None]
@@ -84,10 +91,12 @@ def _acceptance(acceptance: Acceptance) -> Iterator[Attribute]:
 
 
 def _steps(record: RequestRecord) -> Iterator[Attribute]:
-    steps, tokens = record.decode_steps, record.tokens_per_step
-    if steps is not None:
-        yield names.DECODE_STEPS_MIN, int(steps.low)
-        yield names.DECODE_STEPS_MAX, None if steps.high is None else int(steps.high)
+    steps = record.decode_steps
+    if steps is None or record.num_output_tokens is None:
+        return
+    yield names.DECODE_STEPS_MIN, int(steps.low)
+    yield names.DECODE_STEPS_MAX, None if steps.high is None else int(steps.high)
+    tokens = tokens_per_step(record.num_output_tokens, steps)
     if tokens is not None and tokens.high is not None:
         yield names.TOKENS_PER_STEP_MIN, tokens.low or None
         yield names.TOKENS_PER_STEP_MAX, tokens.high

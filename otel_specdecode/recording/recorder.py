@@ -13,7 +13,7 @@ from otel_specdecode.model import Outcome, RequestRecord
 from otel_specdecode.recording import semconv as names
 from otel_specdecode.recording._sums import AttributeKey, AttributeValue, Sums
 from otel_specdecode.recording.attributes import metric_key, span_attributes
-from otel_specdecode.recording.counting import additions
+from otel_specdecode.recording.counting import Rows
 from otel_specdecode.recording.instruments import Instruments
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import Span, TracerProvider
 
-_OVERFLOW_ATTRIBUTES: Mapping[str, AttributeValue] = {names.OVERFLOW: True}
 _recorders: weakref.WeakSet[Recorder] = weakref.WeakSet()
 
 
@@ -48,7 +47,7 @@ class Recorder:
         """
         self._genai = names.genai_metrics(genai_names)
         self._sums = Sums()
-        self._known: dict[AttributeKey, Mapping[str, AttributeValue]] = {}
+        self._rows = Rows(self._sums)
         self._tracer = trace.get_tracer(
             names.SCOPE,
             tracer_provider=tracer_provider,
@@ -89,10 +88,10 @@ class Recorder:
         """
         if self._forked:
             self._use_own_provider()
-        key = metric_key(record)
-        self._sums.add(additions(record, key))
+        row = self._rows.of(record, metric_key(record))
+        row.count(record)
         context = trace.set_span_in_context(span)
-        self._instruments.record(record, self._attributes(key), context, standard=owned)
+        self._instruments.record(record, row.attributes, context, standard=owned)
         if span.is_recording():
             span.set_attributes(span_attributes(record))
         if not owned:
@@ -110,7 +109,8 @@ class Recorder:
 
     def count(self, metric: names.Metric, key: AttributeKey, value: int = 1) -> None:
         """Add to one counter outside of a request."""
-        self._sums.add(iter([(metric.name, key, value)]))
+        with self._sums.lock:
+            self._sums.cell(metric.name, key).value += value
 
     def count_dropped(self, reason: str) -> None:
         """Count something that could not be recorded."""
@@ -125,6 +125,7 @@ class Recorder:
     def restart(self) -> None:
         """Forget what the parent process counted."""
         self._sums.restart()
+        self._rows.restart()
         # Done when the child records something; most children never do.
         self._forked = True
 
@@ -132,14 +133,6 @@ class Recorder:
         self._forked = False
         if self.renew is not None:
             self.use_meter_provider(self.renew())
-
-    def _attributes(self, key: AttributeKey) -> Mapping[str, AttributeValue]:
-        known = self._known.get(key)
-        if known is None:
-            if len(self._known) >= names.MAX_ATTRIBUTE_SETS - 1:
-                return _OVERFLOW_ATTRIBUTES
-            known = self._known[key] = dict(key)
-        return known
 
 
 def _restart_all() -> None:
