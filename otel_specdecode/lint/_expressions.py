@@ -70,6 +70,10 @@ def combine(
     machine: Machine, node: ast.BinOp, left: Value, right: Value, frame: Frame
 ) -> Value:
     """The result of an operator on two values."""
+    if isinstance(node.op, ast.Sub | ast.Div | ast.FloorDiv):
+        by_element = _elementwise(machine, node, left, right, frame)
+        if by_element is not None:
+            return by_element
     match node.op:
         case ast.Add():
             return _arithmetic.add(left, right)
@@ -80,13 +84,47 @@ def combine(
         case ast.Div() | ast.FloorDiv():
             return _arithmetic.divide(machine, node, left, right, frame)
         case ast.BitOr():
-            return join(left, right)
+            # A pipeline, `prompt | model`, is known by its last part.
+            both = join(left, right)
+            return Value(both.tags, both.things, path=right.path or left.path)
         case ast.Pow():
             if left.tags & t.SPAN and isinstance(node.right, ast.UnaryOp):
                 return Value(t.INVERSE)
             return UNKNOWN
         case _:
             return UNKNOWN
+
+
+def _elementwise(
+    machine: Machine, node: ast.BinOp, left: Value, right: Value, frame: Frame
+) -> Value | None:
+    """Arithmetic of arrays and columns; `None` where neither side is one."""
+    parts = [_column(value) for value in (left, right)]
+    if parts[0] is None and parts[1] is None:
+        return None
+    elem = combine(machine, node, parts[0] or left, parts[1] or right, frame)
+    chunked = [
+        thing for value in (left, right) for thing in value.things if thing.per_chunk
+    ]
+    return machine.sequence(
+        node,
+        frame,
+        elem,
+        per_chunk=bool(chunked),
+        strong=any(thing.strong for thing in chunked),
+    )
+
+
+def _column(value: Value) -> Value | None:
+    """One entry of an array; `None` for what is not an array of quantities."""
+    if value.tags & t.QUANTITIES or not value.things:
+        return None
+    elem = join_all(thing.elem for thing in value.things if thing.kind == "list")
+    if not elem.tags & t.QUANTITIES & ~t.STRONG:
+        return None
+    if elem.tags & (t.CLOCK | t.SPAN) and any(x.per_chunk for x in value.things):
+        return retagged(elem, elem.tags | t.LATER)
+    return elem
 
 
 def _unary(machine: Machine, node: ast.UnaryOp, frame: Frame) -> Value:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _tags as t
+from otel_specdecode.lint._machine import Frame
 from otel_specdecode.lint._naming import names_in
 from otel_specdecode.lint._values import UNKNOWN, Value, join, join_all, with_step
 from otel_specdecode.lint.words import words_of
 
 if TYPE_CHECKING:
-    from otel_specdecode.lint._machine import Frame, Machine
+    from otel_specdecode.lint._machine import Machine
     from otel_specdecode.lint._modules import Module
 
 _LLM_LIBRARY = re.compile(
@@ -122,6 +123,10 @@ def _turns_of_instance(machine: Machine, value: Value, frame: Frame) -> Turns:
             return Turns(Value(t.CHUNK | strong), per_chunk=True, strong=bool(strong))
         item = machine.call_method(value, reader, frame, pulls=False)
         if item is not None and item.tags & t.CHUNK:
+            # Run it once more as what it is: called once per chunk.
+            is_strong = bool(item.tags & t.STRONG)
+            inside = Frame(frame.module, {}, inherited=True, strong=is_strong)
+            machine.call_method(value, reader, inside)
             return Turns(item, per_chunk=True, strong=bool(item.tags & t.STRONG))
     return Turns(UNKNOWN)
 

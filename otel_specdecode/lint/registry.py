@@ -29,7 +29,7 @@ UNREADABLE = "SPD000"
 
 _STREAMS = re.compile(
     r"stream|iter_lines|readline|response_gen|on_llm_new_token|__anext__|iter_sse"
-    r"|\.delta\b|events\(\)"
+    r"|\.delta\b|events\(\)|\[DONE\]"
 )
 _MODELS = re.compile(
     r"completions|\bchoices\b|openai|litellm|langchain|llama_index|response_gen"
@@ -41,6 +41,11 @@ _MODELS = re.compile(
 def reads_a_stream(text: str) -> bool:
     """Whether a source can hold a stream of an LLM's answer; cheap, no parsing."""
     return bool(_STREAMS.search(text)) and bool(_MODELS.search(text))
+
+
+def measures_text(text: str) -> bool:
+    """Whether a source can measure the text that a model wrote."""
+    return "len(" in text and bool(_MODELS.search(text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +98,7 @@ RULES: tuple[Rule, ...] = (
     _rule(spd001),
     _rule(spd002),
     _rule(spd003),
-    _rule(spd901),
+    _rule(spd901, may_apply=measures_text),
     _rule(spd902),
     _rule(spd903),
 )

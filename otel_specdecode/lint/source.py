@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,19 +18,27 @@ if TYPE_CHECKING:
     from otel_specdecode.lint.facts import Facts
 
 
+_INSTRUMENTS = re.compile(r"SpecDecodeInstrumentor\(\)\s*\.\s*instrument\(")
+
+
+def instruments(text: str) -> bool:
+    """Whether a file instruments every client of its process."""
+    return bool(_INSTRUMENTS.search(text))
+
+
 @dataclass
 class Source:
     """A parsed file.
 
     Attributes:
         module: path, text and tree.
-        is_instrumented: this run asks for usage in every stream by other means, so
-            that a request need not.
+        assumes_instrumented: another file of the run, or the configuration, says
+            that usage is asked for in every stream.
         find_module: resolves an import to another file of the run.
     """
 
     module: Module
-    is_instrumented: bool = False
+    assumes_instrumented: bool = False
     find_module: Callable[[Module, str, int], Module | None] | None = None
     _parents: dict[ast.AST, ast.AST] = field(default_factory=dict[ast.AST, ast.AST])
 
@@ -42,6 +51,11 @@ class Source:
     def text(self) -> str:
         """The source text."""
         return self.module.text
+
+    @cached_property
+    def is_instrumented(self) -> bool:
+        """Whether usage is asked for without the request saying so."""
+        return self.assumes_instrumented or instruments(self.text)
 
     @cached_property
     def facts(self) -> Facts:

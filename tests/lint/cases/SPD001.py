@@ -1,0 +1,967 @@
+# --- async counter on self, rate in another method
+import time
+from openai import AsyncOpenAI
+
+class Bench:
+    def __init__(self):
+        self.client = AsyncOpenAI()
+        self.received = 0
+
+    async def run(self, prompt):
+        self.begin = time.perf_counter()
+        stream = await self.client.chat.completions.create(model="m", messages=prompt, stream=True)
+        async for chunk in stream:
+            self.received += 1
+        self.end = time.perf_counter()
+
+    def tokens_per_second(self):
+        return self.received / (self.end - self.begin)  # error: 16
+# --- aiohttp, raw lines, dict result, aggregated by a second function
+import asyncio, json, time
+import aiohttp
+
+async def request(session, url, body):
+    result = {"n_tok": 0, "secs": 0.0}
+    t0 = time.time()
+    async with session.post(f"{url}/v1/chat/completions", json={**body, "stream": True}) as r:
+        async for line in r.content:
+            if line.startswith(b"data: ") and b"[DONE]" not in line:
+                result["n_tok"] += 1
+    result["secs"] = time.time() - t0
+    return result
+
+def summarise(results):
+    total = sum(r["n_tok"] for r in results)
+    secs = max(r["secs"] for r in results)
+    print(f"Output token throughput: {total / secs:.2f} tok/s")  # error: 39
+
+async def main(url, bodies):
+    async with aiohttp.ClientSession() as session:
+        results = await asyncio.gather(*[request(session, url, b) for b in bodies])
+    summarise(results)
+# --- enumerate index
+import time
+import openai
+
+def go():
+    client = openai.OpenAI()
+    t = time.time()
+    i = 0
+    for i, chunk in enumerate(client.chat.completions.create(model="m", messages=[], stream=True), 1):
+        print(chunk.choices[0].delta.content, end="")
+    print("tok/s", i / (time.time() - t))  # error: 20
+# --- zip with count
+import itertools, time
+
+def go(client):
+    t0 = time.monotonic()
+    for k, ev in zip(itertools.count(1), client.completions.create(model="m", prompt="x", stream=True)):
+        tps = k / (time.monotonic() - t0)  # error: 15
+# --- list of texts, length
+import time
+
+def measure(client, messages):
+    start = time.perf_counter()
+    parts = []
+    for chunk in client.chat.completions.create(model="m", messages=messages, stream=True):
+        if chunk.choices and chunk.choices[0].delta.content:
+            parts.append(chunk.choices[0].delta.content)
+    dt = time.perf_counter() - start
+    return {"answer": "".join(parts), "tokens_per_s": len(parts) / dt}  # error: 55
+# --- list(stream)
+import time
+
+def measure(client, messages):
+    start = time.perf_counter()
+    chunks = list(client.chat.completions.create(model="m", messages=messages, stream=True))
+    elapsed = time.perf_counter() - start
+    tok_rate = len(chunks) / elapsed  # error: 16
+    return tok_rate
+# --- comprehension filter and len
+from time import perf_counter as now
+
+def measure(client, messages):
+    a = now()
+    deltas = [c.choices[0].delta.content for c in client.chat.completions.create(model="m", messages=messages, stream=True) if c.choices]
+    b = now()
+    print("%d tokens, %.1f tokens/sec" % (len(deltas), len(deltas) / (b - a)))  # error: 56
+# --- module global counter
+import time
+import openai
+
+token_counter = 0
+
+def ask(q):
+    global token_counter
+    for part in openai.ChatCompletion.create(model="m", messages=q, stream=True):
+        token_counter += 1
+
+def main():
+    t = time.time()
+    ask([])
+    print(token_counter / (time.time() - t), "t/s")  # error: 11
+# --- dataclass with counter field and property
+import time
+from dataclasses import dataclass
+
+@dataclass
+class Metrics:
+    start: float = 0.0
+    end: float = 0.0
+    tokens: int = 0
+
+    @property
+    def tps(self):
+        duration = self.end - self.start
+        return self.tokens / duration if duration else 0.0  # error: 16
+
+def run(client, q):
+    m = Metrics(start=time.time())
+    for _ in client.chat.completions.create(model="m", messages=q, stream=True):
+        m.tokens += 1
+    m.end = time.time()
+    return m.tps
+# --- named tuple between functions
+import time
+from typing import NamedTuple
+
+class Result(NamedTuple):
+    text: str
+    ntok: int
+    seconds: float
+
+def one(client, q):
+    t0 = time.time(); n = 0; out = ""
+    for c in client.chat.completions.create(model="m", messages=q, stream=True):
+        out += c.choices[0].delta.content or ""
+        n += 1
+    return Result(out, n, time.time() - t0)
+
+def report(client, q):
+    r = one(client, q)
+    print(f"{r.ntok / r.seconds:.1f} tok/s")  # error: 14
+# --- tuple unpacking in the caller
+import time
+
+def one(client, q):
+    t0 = time.time()
+    n = 0
+    for c in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+    return n, time.time() - t0
+
+def main(client, q):
+    count, took = one(client, q)
+    speed = count / took  # error: 13
+    print(f"decode speed {speed} tok/s")
+# --- generator of pieces through two layers
+import json, time, requests
+
+def sse(url, payload):
+    with requests.post(url + "/v1/chat/completions", json=payload, stream=True) as r:
+        for raw in r.iter_lines():
+            if raw.startswith(b"data: ") and raw != b"data: [DONE]":
+                yield json.loads(raw[6:])
+
+def pieces(url, q):
+    for obj in sse(url, {"model": "m", "messages": q, "stream": True}):
+        d = obj["choices"][0]["delta"].get("content")
+        if d:
+            yield d
+
+def main(url, q):
+    t0 = time.time()
+    n = sum(1 for _ in pieces(url, q))
+    print("speed:", n / (time.time() - t0), "tokens/s")  # error: 21
+# --- yield from
+import time
+
+def relay(client, q):
+    yield from client.chat.completions.create(model="m", messages=q, stream=True)
+
+def main(client, q):
+    t0 = time.time()
+    n = 0
+    for _ in relay(client, q):
+        n = n + 1
+    tokens_per_second = n / (time.time() - t0)  # error: 25
+# --- async queue between tasks
+import asyncio, time
+
+async def producer(client, queue, q):
+    async for ev in await client.chat.completions.create(model="m", messages=q, stream=True):
+        await queue.put(ev.choices[0].delta.content)
+    await queue.put(None)
+
+async def consumer(queue):
+    t0 = time.monotonic()
+    got = 0
+    while True:
+        item = await queue.get()
+        if item is None:
+            break
+        got += 1
+    return {"tps": got / (time.monotonic() - t0)}  # error: 20
+
+async def main(client, q):
+    queue = asyncio.Queue()
+    task = asyncio.create_task(producer(client, queue, q))
+    return await consumer(queue)
+# --- next with StopIteration
+import time
+
+def go(client, q):
+    it = iter(client.chat.completions.create(model="m", messages=q, stream=True))
+    n, t0 = 0, time.time()
+    while True:
+        try:
+            next(it)
+        except StopIteration:
+            break
+        n += 1
+    tok_s = n / (time.time() - t0)  # error: 13
+# --- httpx async lines, data prefix, early continue
+import httpx, time
+
+async def go(url):
+    cnt = 0
+    s = time.perf_counter()
+    async with httpx.AsyncClient() as c:
+        async with c.stream("POST", url + "/v1/completions", json={"model": "m", "prompt": "x", "stream": True}) as r:
+            async for line in r.aiter_lines():
+                if not line or line == "data: [DONE]":
+                    continue
+                cnt += 1
+    gen_throughput = cnt / (time.perf_counter() - s)  # error: 22
+    return gen_throughput
+# --- bytes chunks split into lines
+import httpx, time
+
+def go(url, payload):
+    tokens = 0
+    payload["stream"] = True
+    s = time.perf_counter()
+    with httpx.Client() as c, c.stream("POST", url + "/chat/completions", json=payload) as r:
+        for chunk in r.iter_bytes():
+            for line in chunk.decode().split("\n"):
+                if line.startswith("data:") and "[DONE]" not in line:
+                    tokens += 1
+    return tokens / (time.perf_counter() - s)  # error: 12
+# --- buffer loop over text
+import aiohttp, time
+
+async def go(session, url):
+    buf, toks = "", 0
+    s = time.perf_counter()
+    async with session.post(url + "/v1/chat/completions", json={"model": "m", "messages": [], "stream": True}) as resp:
+        async for data in resp.content.iter_any():
+            buf += data.decode()
+            while "\n\n" in buf:
+                event, buf = buf.split("\n\n", 1)
+                if event.startswith("data: {"):
+                    toks += 1
+    print("toks/s =", toks / (time.perf_counter() - s))  # error: 23
+# --- sseclient
+import sseclient, requests, time, json
+
+def go(url, q):
+    r = requests.post(url + "/v1/chat/completions", json={"model": "m", "messages": q, "stream": True}, stream=True)
+    client = sseclient.SSEClient(r)
+    n = 0
+    t0 = time.time()
+    for event in client.events():
+        if event.data != "[DONE]":
+            n += 1
+    print(f"tokens per second: {n / (time.time() - t0)}")  # error: 33
+# --- httpx_sse
+import httpx, time
+from httpx_sse import connect_sse
+
+def go(url, q):
+    n_tokens = 0
+    t0 = time.time()
+    with httpx.Client() as client:
+        with connect_sse(client, "POST", url + "/v1/chat/completions", json={"model": "m", "messages": q, "stream": True}) as source:
+            for sse in source.iter_sse():
+                n_tokens += 1
+    return n_tokens / (time.time() - t0)  # error: 12
+# --- locust
+import time
+from locust import HttpUser, task
+
+class U(HttpUser):
+    @task
+    def chat(self):
+        t0 = time.perf_counter()
+        count = 0
+        with self.client.post("/v1/chat/completions", json={"model": "m", "messages": [], "stream": True}, stream=True, catch_response=True) as response:
+            for line in response.iter_lines():
+                if line:
+                    count += 1
+        self.environment.events.request.fire(request_type="tokens_per_second", name="tps", response_time=count / (time.perf_counter() - t0))  # error: 106
+# --- langchain callback handler
+import time
+from langchain_core.callbacks import BaseCallbackHandler
+
+class Speed(BaseCallbackHandler):
+    def on_llm_start(self, *args, **kwargs):
+        self.t0 = time.time()
+        self.n = 0
+
+    def on_llm_new_token(self, token, **kwargs):
+        self.n += 1
+
+    def on_llm_end(self, response, **kwargs):
+        print("tokens/s", self.n / (time.time() - self.t0))  # error: 27
+# --- langchain astream on a chain
+import time
+from langchain_openai import ChatOpenAI
+from langchain_core.prompts import ChatPromptTemplate
+
+llm = ChatOpenAI(model="x")
+prompt = ChatPromptTemplate.from_template("{q}")
+chain = prompt | llm
+
+async def go(q):
+    t, n = time.time(), 0
+    async for piece in chain.astream({"q": q}):
+        n += 1
+    print("TPS:", n / (time.time() - t))  # error: 19
+# --- responses api delta events
+import time
+from openai import OpenAI
+
+def go(q):
+    t0 = time.perf_counter()
+    toks = 0
+    with OpenAI().responses.stream(model="m", input=q) as stream:
+        for event in stream:
+            if event.type == "response.output_text.delta":
+                toks += 1
+    return {"output_tps": toks / (time.perf_counter() - t0)}  # error: 27
+# --- llama-index stream_chat
+import time
+from llama_index.llms.openai_like import OpenAILike
+
+llm = OpenAILike(model="m", api_base="x")
+
+def go(msgs):
+    t0 = time.time()
+    n = 0
+    for r in llm.stream_chat(msgs):
+        n += 1
+    print(f"{n/(time.time()-t0):.1f} tokens/s")  # error: 14
+# --- tqdm with a unit of tokens, updated per chunk
+from tqdm import tqdm
+
+def go(client, q):
+    with tqdm(unit="tok") as bar:
+        for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+            bar.update(1)  # error: 13
+# --- tqdm around the stream
+from tqdm import tqdm
+
+def go(client, q):
+    s = client.chat.completions.create(model="m", messages=q, stream=True)
+    for chunk in tqdm(s, unit=" tokens"):  # error: 18
+        print(chunk)
+# --- Counter per key
+import time
+from collections import Counter
+
+def go(client, models, q):
+    c = Counter()
+    t0 = time.time()
+    for m in models:
+        for ch in client.chat.completions.create(model=m, messages=q, stream=True):
+            c[m] += 1
+    for m in models:
+        print(m, c[m] / (time.time() - t0), "tok/s")  # error: 18
+# --- per-second buckets, peak
+import time
+from collections import defaultdict
+
+def go(client, q):
+    buckets = defaultdict(int)
+    t0 = time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        buckets[int(time.time() - t0)] += 1
+    peak_tps = max(buckets.values())  # error: 16
+    return peak_tps
+# --- two counters added
+import time
+
+def go(client, q):
+    think = answer = 0
+    t0 = time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        d = ch.choices[0].delta
+        if getattr(d, "reasoning_content", None):
+            think += 1
+        elif d.content:
+            answer += 1
+    speed = (think + answer) / (time.time() - t0)  # error: 13
+    print(f"{speed:.1f} tokens/s")
+# --- logging call
+import logging, time
+log = logging.getLogger(__name__)
+
+def go(client, q):
+    n, t0 = 0, time.monotonic()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+    log.info("generated at %.2f tok/s", n / (time.monotonic() - t0))  # error: 41
+# --- format method
+import time
+
+def go(client, q):
+    n, t0 = 0, time.monotonic()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+    print("Speed: {:.2f} tok/s".format(n / (time.monotonic() - t0)))  # error: 40
+# --- datetime clock
+from datetime import datetime
+
+def go(client, q):
+    start = datetime.now()
+    n = 0
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+    seconds = (datetime.now() - start).total_seconds()
+    return dict(tokens_per_second=n / seconds)  # error: 35
+# --- nanoseconds
+import time
+
+def go(client, q):
+    a = time.perf_counter_ns()
+    n = 0
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+    ns = time.perf_counter_ns() - a
+    return {"toks_per_s": n * 1e9 / ns}  # error: 27
+# --- event loop clock
+import asyncio
+
+async def go(client, q):
+    loop = asyncio.get_running_loop()
+    a = loop.time()
+    n = 0
+    async for ch in await client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+    return {"tok/s": n / (loop.time() - a)}  # error: 22
+# --- helper with keyword arguments, defined after use
+import time
+
+def go(client, q):
+    a, n = time.time(), 0
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+    print(rate(count=n, seconds=time.time() - a), "tok/s")
+
+def rate(*, count, seconds):
+    if not seconds:
+        return 0
+    return count / seconds  # error: 12
+# --- callback closure
+import time
+
+def stream_chat(client, q, on_piece):
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        on_piece(ch.choices[0].delta.content)
+
+def main(client, q):
+    state = {"n": 0}
+
+    def bump(piece):
+        state["n"] += 1
+
+    t0 = time.time()
+    stream_chat(client, q, bump)
+    print("tok/s:", state["n"] / (time.time() - t0))  # error: 21
+# --- thread pool and futures
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+def work(client, q):
+    n = 0
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+    return n
+
+def main(client, qs):
+    t0 = time.time()
+    with ThreadPoolExecutor(8) as pool:
+        futures = [pool.submit(work, client, q) for q in qs]
+        total = 0
+        for f in as_completed(futures):
+            total += f.result()
+    print("Total throughput (tokens/s):", total / (time.time() - t0))  # error: 43
+# --- pool.map
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+def work(q, client=None):
+    return sum(1 for _ in client.chat.completions.create(model="m", messages=q, stream=True))
+
+def main(client, qs):
+    t0 = time.time()
+    with ThreadPoolExecutor(8) as pool:
+        counts = list(pool.map(partial(work, client=client), qs))
+    wall = time.time() - t0
+    agg_tok_s = sum(counts) / wall  # error: 17
+    return agg_tok_s
+# --- pandas frame of results
+import time
+import pandas as pd
+
+def one(client, q):
+    n, t0 = 0, time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+    return {"tokens": n, "latency": time.time() - t0}
+
+def main(client, qs):
+    df = pd.DataFrame([one(client, q) for q in qs])
+    df["tps"] = df["tokens"] / df["latency"]  # error: 17
+    print(df.tokens.sum() / df.latency.sum(), "tok/s overall")  # error: 11
+# --- numpy of counts
+import time
+import numpy as np
+
+def main(client, qs):
+    counts, times = [], []
+    for q in qs:
+        n, t0 = 0, time.time()
+        for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+            n += 1
+        counts.append(n)
+        times.append(time.time() - t0)
+    tps = np.array(counts) / np.array(times)  # error: 11
+    print(tps.mean())
+# --- renamed import and alias of the method
+import time
+from openai import OpenAI as Client
+
+create = Client().chat.completions.create
+
+def go(q):
+    t, zahl = time.time(), 0
+    for stück in create(model="m", messages=q, stream=True):
+        zahl += 1
+    geschwindigkeit = zahl / (time.time() - t)  # error: 23
+    print(f"{geschwindigkeit:.1f} Token/s")
+# --- partial of the SDK call
+import time
+from functools import partial
+from openai import OpenAI
+
+ask = partial(OpenAI().chat.completions.create, model="m", stream=True)
+
+def go(q):
+    t, n = time.time(), 0
+    for ch in ask(messages=q):
+        n += 1
+    return {"decode_tokens_per_sec": n / (time.time() - t)}  # error: 38
+# --- kwargs dict with stream True
+import time
+
+def go(client, q):
+    kwargs = dict(model="m", messages=q, stream=True)
+    t, n = time.time(), 0
+    for ch in client.chat.completions.create(**kwargs):
+        n += 1
+    return {"tok_per_s": n / (time.time() - t)}  # error: 26
+# --- counter reset per prompt in an outer loop
+import time
+
+def go(client, qs):
+    for q in qs:
+        n = 0
+        t = time.time()
+        for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+            if ch.choices:
+                n += 1
+        print(f"{q}: {n / (time.time() - t):.1f} tok/s")  # error: 23
+# --- stream is a parameter, used as chunks
+import time
+
+async def consume(stream):
+    n_tokens, t = 0, time.perf_counter()
+    async for ev in stream:
+        if ev.choices[0].delta.content:
+            n_tokens += 1
+    return n_tokens / (time.perf_counter() - t)  # error: 12
+# --- chinese names
+import time
+
+def 测速(client, 消息):
+    开始 = time.time()
+    数量 = 0
+    for 块 in client.chat.completions.create(model="m", messages=消息, stream=True):
+        数量 += 1
+    print(f"生成速度: {数量 / (time.time() - 开始):.2f} tokens/秒")  # error: 20
+# --- divided twice by helpers, unit conversion
+import time
+
+def per_minute(n, secs):
+    return 60.0 * n / secs  # error: 12
+
+def go(client, q):
+    n, t = 0, time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+    print("tokens per minute", per_minute(n, time.time() - t))
+# --- with a class that wraps the stream
+import time
+
+class Counting:
+    def __init__(self, inner):
+        self.inner = inner
+        self.count = 0
+        self.t0 = time.time()
+
+    def __iter__(self):
+        for item in self.inner:
+            self.count += 1
+            yield item
+
+    @property
+    def tokens_per_second(self):
+        return self.count / (time.time() - self.t0)  # error: 16
+
+def go(client, q):
+    s = Counting(client.chat.completions.create(model="m", messages=q, stream=True))
+    for ch in s:
+        print(ch)
+    print(s.tokens_per_second)
+# --- class with __next__
+import time
+
+class Counting:
+    def __init__(self, inner):
+        self.inner = iter(inner)
+        self.seen = 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        item = next(self.inner)
+        self.seen += 1
+        return item
+
+def go(client, q):
+    t0 = time.time()
+    s = Counting(client.chat.completions.create(model="m", messages=q, stream=True))
+    for ch in s:
+        print(ch)
+    print("tok/s", s.seen / (time.time() - t0))  # error: 20
+# --- contextmanager timer
+import time
+from contextlib import contextmanager
+
+@contextmanager
+def timer():
+    box = {}
+    t0 = time.perf_counter()
+    yield box
+    box["elapsed"] = time.perf_counter() - t0
+
+def go(client, q):
+    n = 0
+    with timer() as t:
+        for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+            n += 1
+    return {"tps": n / t["elapsed"]}  # error: 20
+# --- streamlit metric label
+import time
+import streamlit as st
+
+def go(client, q):
+    n, t0 = 0, time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+    v = n / (time.time() - t0)  # error: 9
+    st.metric("Tokens / s", f"{v:.1f}")
+# --- websocket style raw socket, file object
+import json, socket, time
+
+def go(host, q):
+    sock = socket.create_connection((host, 8000))
+    f = sock.makefile("rb")
+    t0 = time.time()
+    generated = 0
+    for line in f:
+        if line.startswith(b"data: ") and b"[DONE]" not in line:
+            generated += len(json.loads(line[6:])["choices"]) > 0
+    gen_tps = generated / (time.time() - t0)  # error: 15
+# --- sum over booleans of a list of chunks
+import time
+
+def go(client, q):
+    t0 = time.time()
+    chunks = [c for c in client.chat.completions.create(model="m", messages=q, stream=True)]
+    n = sum(1 for c in chunks if c.choices and c.choices[0].delta.content)
+    return {"tps": n / (time.time() - t0)}  # error: 20
+# --- anthropic deltas
+import time
+import anthropic
+
+def go(q):
+    t0 = time.time()
+    n = 0
+    with anthropic.Anthropic().messages.stream(model="m", messages=q, max_tokens=9) as stream:
+        for text in stream.text_stream:
+            n += 1
+    print(f"{n / (time.time() - t0):.1f} tok/s")  # error: 14
+# --- conditional expression on zero
+import time
+
+def go(client, q):
+    t0 = time.time(); c = 0
+    for _ in client.completions.create(model="m", prompt=q, stream=True):
+        c += 1
+    e = time.time() - t0
+    r = 0.0 if e <= 0 else round(c / e, 2)  # error: 34
+    return {"tok_s": r}
+# --- near: honest chunk rate
+import time
+
+def go(client, q):
+    n, t0 = 0, time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+    return {"chunks_per_second": n / (time.time() - t0)}
+# --- near: events per second printed
+import time
+
+def go(client, q):
+    events, t0 = 0, time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        events += 1
+    print(f"{events / (time.time() - t0):.1f} SSE events/s")
+# --- near: rate from usage, chunks counted beside it
+import time
+
+def go(client, q):
+    n_chunks, usage, t0 = 0, None, time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True, stream_options={"include_usage": True}):
+        n_chunks += 1
+        if ch.usage:
+            usage = ch.usage
+    dt = time.time() - t0
+    print(f"{usage.completion_tokens / dt:.1f} tok/s, {n_chunks} chunks, {n_chunks / dt:.1f} chunks/s")
+# --- near: counter overwritten by usage
+import time
+
+def go(client, q):
+    tokens, t0 = 0, time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True, stream_options={"include_usage": True}):
+        tokens += 1
+        if ch.usage:
+            final = ch.usage.completion_tokens
+    tokens = final
+    return {"tps": tokens / (time.time() - t0)}
+# --- near: average tokens per chunk
+import time
+
+def go(client, q):
+    n, usage = 0, None
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True, stream_options={"include_usage": True}):
+        n += 1
+        usage = ch.usage or usage
+    return {"tokens_per_chunk": usage.completion_tokens / n}
+# --- near: requests per second in a harness
+import time
+
+def go(client, qs):
+    done, t0 = 0, time.time()
+    for q in qs:
+        for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+            pass
+        done += 1
+    print(f"throughput: {done / (time.time() - t0):.2f} req/s")
+# --- near: requests per second with a neutral name
+import time
+
+def go(client, qs):
+    finished, t0 = 0, time.time()
+    for q in qs:
+        for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+            print(ch)
+        finished += 1
+    rate = finished / (time.time() - t0)
+    return rate
+# --- near: latency mean over requests
+import time
+
+def go(client, qs):
+    lat = []
+    for q in qs:
+        t0 = time.time()
+        for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+            pass
+        lat.append(time.time() - t0)
+    avg_latency = sum(lat) / len(lat)
+    return avg_latency
+# --- near: non-streamed usage
+import time
+
+def go(client, q):
+    t0 = time.time()
+    r = client.chat.completions.create(model="m", messages=q)
+    tps = r.usage.completion_tokens / (time.time() - t0)
+    return tps
+# --- near: tokenizer on every piece joined
+import time
+from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("x")
+
+def go(client, q):
+    out, t0 = [], time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        out.append(ch.choices[0].delta.content or "")
+    n = len(tokenizer("".join(out)).input_ids)
+    return {"tok_s": n / (time.time() - t0)}
+# --- near: count_tokens helper
+import time
+from myutil import count_tokens
+
+def go(client, q):
+    out, t0 = "", time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        out += ch.choices[0].delta.content or ""
+    n_tokens = count_tokens(out)
+    return n_tokens / (time.time() - t0)
+# --- near: token ids extended
+import time
+
+def go(client, q):
+    ids, t0 = [], time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True, extra_body={"return_token_ids": True}):
+        ids.extend(ch.choices[0].token_ids)
+    return {"tok_s": len(ids) / (time.time() - t0)}
+# --- near: ollama eval count
+import time, requests, json
+
+def go(q):
+    with requests.post("http://localhost:11434/api/generate", json={"model": "m", "prompt": q, "stream": True}, stream=True) as r:
+        for line in r.iter_lines():
+            d = json.loads(line)
+            if d["done"]:
+                print("tok/s", d["eval_count"] / d["eval_duration"] * 1e9)
+# --- near: download progress in an LLM program
+import time, requests
+from openai import OpenAI
+
+client = OpenAI()
+
+def fetch(url, path):
+    t0, n = time.time(), 0
+    with requests.get(url, stream=True) as r, open(path, "wb") as f:
+        for block in r.iter_content(8192):
+            f.write(block)
+            n += 1
+    print("speed", n * 8192 / (time.time() - t0) / 1e6, "MB/s")
+# --- near: rows of a dataset
+import time
+from openai import OpenAI
+
+client = OpenAI()
+
+def go(rows):
+    t0, n = time.time(), 0
+    for row in rows:
+        client.chat.completions.create(model="m", messages=row["messages"])
+        n += 1
+    print(f"{n / (time.time() - t0):.2f} samples/s")
+# --- near: training throughput in tokens
+import time
+
+def train(loader, model):
+    t0, tokens = time.time(), 0
+    for batch in loader:
+        loss = model(batch["input_ids"]).loss
+        tokens += batch["input_ids"].numel()
+    print("tokens/s", tokens / (time.time() - t0))
+# --- near: engine step loop
+import time
+
+def loop(engine):
+    t0, n_tokens = time.time(), 0
+    while engine.has_unfinished_requests():
+        for out in engine.step():
+            n_tokens += len(out.outputs[0].token_ids)
+    print("tok/s", n_tokens / (time.time() - t0))
+# --- near: counter without a rate
+def go(client, q):
+    n = 0
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+    print("received", n, "tokens")
+# --- near: percent of empty chunks
+def go(client, q):
+    n = empty = 0
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+        if not ch.choices:
+            empty += 1
+    print(f"{100 * empty / n:.1f} % empty, {n / 2} pairs")
+# --- near: completed responses, not chunks
+import time
+
+def go(responses, t0):
+    n = 0
+    for r in responses:
+        print(r.choices[0].message.content)
+        n += 1
+    print("rate", n / (time.time() - t0))
+# --- near: words per minute of speech
+import time
+
+def speak(words, engine):
+    t0, n = time.time(), 0
+    for w in words:
+        engine.say(w)
+        n += 1
+    print("wpm", n / (time.time() - t0) * 60)
+# --- near: polling attempts while waiting for a server
+import time, httpx
+
+def wait(url):
+    t0, tries = time.time(), 0
+    while time.time() - t0 < 60:
+        tries += 1
+        try:
+            httpx.get(url + "/v1/models")
+            break
+        except Exception:
+            time.sleep(1)
+    print("took", (time.time() - t0) / tries, "s per try")
+# --- near: counted tokens from a server metric
+import time
+
+def go(client, q):
+    before = scrape("vllm:generation_tokens_total")
+    t0 = time.time()
+    n = 0
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+    tokens = scrape("vllm:generation_tokens_total") - before
+    print(f"{tokens / (time.time() - t0)} tok/s in {n} chunks")
+# --- near: usage through a dict
+import time, json, requests
+
+def go(url, q):
+    t0, completion, n = time.time(), 0, 0
+    with requests.post(url + "/v1/chat/completions", json={"model": "m", "messages": q, "stream": True, "stream_options": {"include_usage": True}}, stream=True) as r:
+        for raw in r.iter_lines():
+            if not raw.startswith(b"data: {"):
+                continue
+            n += 1
+            data = json.loads(raw[6:])
+            if data.get("usage"):
+                completion = data["usage"]["completion_tokens"]
+    return {"tps": completion / (time.time() - t0), "n_chunks": n}

@@ -1,0 +1,266 @@
+# --- span over chunk count
+import time
+
+def go(client, q):
+    first = last = None
+    n = 0
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        last = time.perf_counter()
+        if first is None:
+            first = last
+        n += 1
+    tpot = (last - first) / (n - 1)  # error: 12
+    return tpot
+# --- milliseconds per token printed
+import time
+
+def go(client, q):
+    t0, count = time.time(), 0
+    for ch in client.completions.create(model="m", prompt=q, stream=True):
+        count += 1
+    print(f"{(time.time() - t0) * 1000 / count:.2f} ms/token")  # error: 14
+# --- np.diff mean called tpot
+import time
+import numpy as np
+
+def go(client, q):
+    t = []
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        t.append(time.perf_counter())
+    tpot_ms = np.mean(np.diff(t)) * 1000  # error: 15
+    return tpot_ms
+# --- percentile of gaps as per-token latency
+import time
+import numpy as np
+
+def go(client, q):
+    gaps, prev = [], time.perf_counter()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        now = time.perf_counter()
+        gaps.append(now - prev)
+        prev = now
+    return {"p99_time_per_token": np.percentile(gaps, 99)}  # error: 35
+# --- statistics.median of pairwise
+import statistics, time
+from itertools import pairwise
+
+def go(client, q):
+    stamps = [time.monotonic() for _ in client.chat.completions.create(model="m", messages=q, stream=True)]
+    median_tpot = statistics.median(b - a for a, b in pairwise(stamps))  # error: 19
+    return median_tpot
+# --- zip gaps, mean
+import statistics, time
+
+def go(client, q):
+    ts = []
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        ts.append(time.time())
+    gaps = [b - a for a, b in zip(ts[:-1], ts[1:])]
+    print("TPOT", statistics.mean(gaps))  # error: 19
+# --- one over the mean gap
+import time
+
+def go(client, q):
+    itl, prev = [], time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        itl.append(time.time() - prev)
+        prev = time.time()
+    avg = sum(itl) / len(itl)
+    tps = 1 / avg  # error: 11
+    return tps
+# --- inverse of a numpy mean
+import time
+import numpy as np
+
+class R:
+    def __init__(self):
+        self.itls = []
+
+    async def run(self, client, q):
+        last = time.perf_counter()
+        async for ch in await client.chat.completions.create(model="m", messages=q, stream=True):
+            t = time.perf_counter()
+            self.itls.append(t - last)
+            last = t
+
+    def tokens_per_second(self):
+        return 1.0 / np.mean(self.itls)  # error: 16
+# --- numpy slices subtracted
+import time
+import numpy as np
+
+def go(client, q):
+    t = np.array([time.time() for _ in client.chat.completions.create(model="m", messages=q, stream=True)])
+    d = t[1:] - t[:-1]
+    return {"mean_tpot_ms": d.mean() * 1e3}  # error: 29
+# --- vllm-like output object and a metrics function
+import time
+from dataclasses import dataclass, field
+
+@dataclass
+class Output:
+    latency: float = 0.0
+    ttft: float = 0.0
+    itl: list = field(default_factory=list)
+
+async def request(session, url, q):
+    out = Output()
+    st = most = time.perf_counter()
+    async with session.post(url + "/v1/completions", json={"model": "m", "prompt": q, "stream": True}) as r:
+        async for line in r.content:
+            now = time.perf_counter()
+            if out.ttft == 0:
+                out.ttft = now - st
+            else:
+                out.itl.append(now - most)
+            most = now
+    out.latency = most - st
+    return out
+
+def metrics(out: Output):
+    output_len = len(out.itl) + 1
+    tpot = (out.latency - out.ttft) / (output_len - 1)  # error: 12
+    return tpot
+# --- elapsed over a parameter
+import time
+
+def per_token(total_s, n_out):
+    return total_s / max(1, n_out)  # error: 12
+
+def go(client, q):
+    n, t0 = 0, time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+    print("time per output token", per_token(time.time() - t0, n))
+# --- pandas diff
+import time
+import pandas as pd
+
+def go(client, q):
+    rows = []
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        rows.append({"at": time.time()})
+    df = pd.DataFrame(rows)
+    sec_per_tok = df["at"].diff().mean()  # error: 19
+    return sec_per_tok
+# --- histogram observe per chunk gap called per output token
+import time
+from prometheus_client import Histogram
+
+H = Histogram("time_per_output_token_seconds", "x")
+
+def go(client, q):
+    n, t0 = 0, time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+    H.observe((time.time() - t0) / n)  # error: 15
+# --- dict of stats
+import time
+
+def go(client, q):
+    stats = {"tokens": 0, "start": time.time()}
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        stats["tokens"] += 1
+    stats["elapsed"] = time.time() - stats["start"]
+    stats["ms_per_token"] = stats["elapsed"] * 1000 / stats["tokens"]  # error: 29
+# --- near: mean of gaps called ITL
+import time
+import numpy as np
+
+def go(client, q):
+    gaps, prev = [], time.perf_counter()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        now = time.perf_counter()
+        gaps.append(now - prev)
+        prev = now
+    return {"mean_itl_ms": np.mean(gaps) * 1000}
+# --- near: gaps called gaps
+import time, statistics
+
+def go(client, q):
+    gaps, prev = [], time.perf_counter()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        now = time.perf_counter()
+        gaps.append(now - prev)
+        prev = now
+    print("median chunk gap", statistics.median(gaps), "max", max(gaps))
+# --- near: tpot from usage
+import time
+
+def go(client, q):
+    t, usage = [], None
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True, stream_options={"include_usage": True}):
+        usage = ch.usage or usage
+        t.append(time.time())
+    tpot = (t[-1] - t[0]) / (usage.completion_tokens - 1)
+    return tpot
+# --- near: latency over tokens from a tokenizer
+import time
+
+def go(client, tok, q):
+    t, text = time.time(), ""
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        text += ch.choices[0].delta.content or ""
+    n = len(tok.encode(text))
+    return {"tpot": (time.time() - t) / n}
+# --- near: sum of gaps over real tokens
+import time
+
+def go(client, q):
+    gaps, prev, usage = [], time.time(), None
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True, stream_options={"include_usage": True}):
+        gaps.append(time.time() - prev)
+        prev = time.time()
+        usage = ch.usage
+    return {"tpot": sum(gaps) / usage.completion_tokens}
+# --- near: mean latency of requests
+import time, statistics
+
+def go(client, qs):
+    lat = []
+    for q in qs:
+        t0 = time.time()
+        for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+            pass
+        lat.append(time.time() - t0)
+    print("mean latency", statistics.mean(lat), "per request", sum(lat) / len(lat))
+# --- near: ttft statistics
+import time, statistics
+
+def go(client, qs):
+    ttfts = []
+    for q in qs:
+        t0 = time.time()
+        for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+            ttfts.append(time.time() - t0)
+            break
+    print("mean time to first token", statistics.mean(ttfts))
+# --- near: gap over tokens of that chunk
+import time
+
+def go(client, q):
+    out, prev = [], time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n = len(ch.choices[0].token_ids)
+        out.append((time.time() - prev) / n)
+        prev = time.time()
+    tpot = sum(out) / len(out)
+    return tpot
+# --- near: frame times
+import time, statistics
+
+def render(scene):
+    gaps, prev = [], time.time()
+    for frame in scene.stream():
+        gaps.append(time.time() - prev)
+        prev = time.time()
+    return 1 / statistics.mean(gaps)
+# --- near: seconds per request
+import time
+
+def go(client, qs):
+    t0, n = time.time(), 0
+    for q in qs:
+        client.chat.completions.create(model="m", messages=q, stream=True)
+        n += 1
+    print((time.time() - t0) / n, "s per request")

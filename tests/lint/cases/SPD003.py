@@ -1,0 +1,270 @@
+# --- async client, keyword order
+from openai import AsyncOpenAI
+
+async def go(q):
+    c = AsyncOpenAI()
+    return await c.chat.completions.create(stream=True, model="m", messages=q)  # error: 18
+# --- empty options
+def go(client, q):
+    return client.chat.completions.create(model="m", messages=q, stream=True, stream_options={})  # error: 12
+# --- None options
+def go(client, q):
+    return client.chat.completions.create(model="m", messages=q, stream=True, stream_options=None)  # error: 12
+# --- misspelt key
+def go(client, q):
+    return client.chat.completions.create(model="m", messages=q, stream=True, stream_options={"included_usage": True})  # error: 12
+# --- other option alone
+def go(client, q):
+    return client.chat.completions.create(model="m", messages=q, stream=True, stream_options={"include_obfuscation": False})  # error: 12
+# --- constant without usage
+OPTS = {"include_usage": False}
+
+def go(client, q):
+    return client.chat.completions.create(model="m", messages=q, stream=True, stream_options=OPTS)  # error: 12
+# --- spread constant
+REQUEST = {"model": "m", "temperature": 0, "stream": True}
+
+def go(client, q):
+    return client.chat.completions.create(messages=q, **REQUEST)  # error: 12
+# --- payload stream set later
+import requests
+
+def go(url, q):
+    payload = {"model": "m", "messages": q}
+    payload["stream"] = True
+    return requests.post(f"{url}/v1/chat/completions", json=payload, stream=True)  # error: 12
+# --- stream flag constant
+STREAM = True
+
+def go(client, q):
+    return client.chat.completions.create(model="m", messages=q, stream=STREAM)  # error: 12
+# --- body from a method
+import httpx
+
+class C:
+    def body(self, q):
+        return {"model": self.model, "messages": q, "stream": True}
+
+    def go(self, url, q):
+        with httpx.stream("POST", url + "/v1/chat/completions", json=self.body(q)) as r:  # error: 14
+            return list(r.iter_lines())
+# --- body from a function, dumped
+import json, urllib.request
+
+def build(q):
+    return dict(model="m", prompt=q, stream=True)
+
+def go(url, q):
+    data = json.dumps(build(q)).encode("utf-8")
+    req = urllib.request.Request(url + "/v1/completions", data=data, headers={})  # error: 11
+    return urllib.request.urlopen(req)
+# --- litellm sync
+from litellm import completion
+
+def go(q):
+    return completion(model="m", messages=q, stream=True)  # error: 12
+# --- litellm router
+from litellm import Router
+
+router = Router(model_list=[])
+
+async def go(q):
+    return await router.acompletion(model="m", messages=q, stream=True)  # error: 18
+# --- legacy module API
+import openai
+
+def go(q):
+    return openai.ChatCompletion.create(model="m", messages=q, stream=True)  # error: 12
+# --- helper stream method
+def go(client, q):
+    with client.chat.completions.stream(model="m", messages=q) as s:  # error: 10
+        for ev in s:
+            print(ev)
+# --- raw response
+def go(client, q):
+    return client.chat.completions.with_raw_response.create(model="m", messages=q, stream=True)  # error: 12
+# --- multi-line call
+def go(client, q):
+    s = client.chat.completions.create(  # error: 9
+        model="m",
+        messages=q,
+        stream=True,
+    )
+    return s
+# --- azure
+from openai import AzureOpenAI
+
+client = AzureOpenAI(azure_endpoint="x")
+
+def go(q):
+    return client.chat.completions.create(model="m", messages=q, stream=True)  # error: 12
+# --- self attribute client
+class A:
+    def __init__(self, client):
+        self._client = client
+
+    def go(self, q):
+        yield from self._client.chat.completions.create(model="m", messages=q, stream=True)  # error: 20
+# --- alias of create
+def go(client, q):
+    create = client.completions.create
+    return create(model="m", prompt=q, stream=True)  # error: 12
+# --- true by argument at the call site
+def ask(client, q, stream):
+    return client.chat.completions.create(model="m", messages=q, stream=stream)  # error: 12
+
+def main(client):
+    for ch in ask(client, [], True):
+        print(ch)
+# --- aiohttp data json
+import aiohttp, json
+
+async def go(url, q):
+    async with aiohttp.ClientSession() as s:
+        async with s.post(url=f"{url}/chat/completions", data=json.dumps({"model": "m", "messages": q, "stream": True})) as r:  # error: 20
+            return [x async for x in r.content]
+# --- requests session with merged dicts
+import requests
+
+def go(url, q, extra):
+    s = requests.Session()
+    return s.post(url + "/v1/chat/completions", json={"model": "m", "messages": q} | {"stream": True}, stream=True)  # error: 12
+# --- extra_body without usage
+def go(client, q):
+    return client.chat.completions.create(model="m", messages=q, stream=True, extra_body={"top_k": 1})  # error: 12
+# --- near: asked
+def go(client, q):
+    return client.chat.completions.create(model="m", messages=q, stream=True, stream_options={"include_usage": True})
+# --- near: asked with dict()
+def go(client, q):
+    return client.chat.completions.create(model="m", messages=q, stream=True, stream_options=dict(include_usage=True))
+# --- near: typed options
+from openai.types.chat import ChatCompletionStreamOptionsParam
+
+def go(client, q):
+    return client.chat.completions.create(model="m", messages=q, stream=True, stream_options=ChatCompletionStreamOptionsParam(include_usage=True))
+# --- near: options parameter
+def go(client, q, options):
+    return client.chat.completions.create(model="m", messages=q, stream=True, stream_options=options)
+# --- near: extra_body asks
+def go(client, q):
+    return client.chat.completions.create(model="m", messages=q, stream=True, extra_body={"stream_options": {"include_usage": True}})
+# --- near: not streamed
+def go(client, q):
+    return client.chat.completions.create(model="m", messages=q)
+# --- near: stream False
+def go(client, q):
+    return client.chat.completions.create(model="m", messages=q, stream=False)
+# --- near: unknown flag
+def go(client, q, stream=True):
+    return client.chat.completions.create(model="m", messages=q, stream=stream)
+# --- near: flag from args
+def go(client, q, args):
+    return client.chat.completions.create(model="m", messages=q, stream=args.stream)
+# --- near: responses api
+def go(client, q):
+    return client.responses.create(model="m", input=q, stream=True)
+# --- near: ollama native
+import requests
+
+def go(q):
+    return requests.post("http://localhost:11434/api/chat", json={"model": "m", "messages": q, "stream": True}, stream=True)
+# --- near: ollama constant address
+import requests
+
+OLLAMA_URL = "http://localhost:11434/api/generate"
+
+def go(q):
+    return requests.post(OLLAMA_URL, json={"model": "m", "prompt": q, "stream": True}, stream=True)
+# --- near: anthropic
+import anthropic
+
+def go(q):
+    return anthropic.Anthropic().messages.create(model="m", messages=q, max_tokens=5, stream=True)
+# --- near: assigned later
+import requests
+
+def go(url, q):
+    p = {"model": "m", "messages": q, "stream": True}
+    p["stream_options"] = {"include_usage": True}
+    return requests.post(url + "/v1/chat/completions", json=p, stream=True)
+# --- near: update
+import requests
+
+def go(url, q):
+    p = {"model": "m", "messages": q, "stream": True}
+    p.update(stream_options={"include_usage": True})
+    return requests.post(url + "/v1/chat/completions", json=p, stream=True)
+# --- near: update with a dict
+import httpx
+
+def go(url, q):
+    p = dict(model="m", messages=q, stream=True)
+    p.update({"stream_options": {"include_usage": True}})
+    return httpx.stream("POST", url + "/v1/chat/completions", json=p)
+# --- near: spread constant that asks
+BASE = {"stream": True, "stream_options": {"include_usage": True}}
+
+def go(client, q):
+    return client.chat.completions.create(model="m", messages=q, **BASE)
+# --- near: conditional option
+def go(client, q, want):
+    return client.chat.completions.create(model="m", messages=q, stream=True, stream_options={"include_usage": want})
+# --- near: wrapped client
+import otel_specdecode
+from openai import OpenAI
+
+client = otel_specdecode.wrap(OpenAI())
+
+def go(q):
+    return client.chat.completions.create(model="m", messages=q, stream=True)
+# --- near: wrapped by imported name
+from openai import OpenAI
+from otel_specdecode import wrap
+
+def go(q):
+    return wrap(OpenAI()).chat.completions.create(model="m", messages=q, stream=True)
+# --- near: instrumented in this file
+from openai import OpenAI
+from otel_specdecode import SpecDecodeInstrumentor
+
+SpecDecodeInstrumentor().instrument()
+
+def go(q):
+    return OpenAI().chat.completions.create(model="m", messages=q, stream=True)
+# --- near: body built by a method that asks
+import httpx
+
+class C:
+    def body(self, q):
+        b = {"model": self.model, "messages": q, "stream": True}
+        if self.usage:
+            b["stream_options"] = {"include_usage": True}
+        return b
+
+    def go(self, url, q):
+        return httpx.stream("POST", url + "/v1/chat/completions", json=self.body(q))
+# --- near: other API with a stream flag
+import requests
+
+def go(url, q):
+    return requests.post(url + "/generate_stream", json={"inputs": q, "stream": True}, stream=True)
+# --- near: file download
+import requests
+
+def go(url):
+    return requests.get(url, stream=True)
+# --- near: speech stream
+def go(client, text):
+    return client.audio.speech.create(model="tts", input=text, stream=True)
+# --- near: groq reports usage by itself
+from groq import Groq
+
+def go(q):
+    return Groq().chat.completions.create(model="m", messages=q, stream=True)
+# --- near: kwargs completed elsewhere in the file
+def defaults():
+    return {"stream_options": {"include_usage": True}}
+
+def go(client, q, **kwargs):
+    return client.chat.completions.create(model="m", messages=q, stream=True, **kwargs)
