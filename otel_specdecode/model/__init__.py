@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from otel_specdecode.model.acceptance import Acceptance, sum_acceptance
+from otel_specdecode.model.acceptance import Acceptance, CountError, sum_acceptance
 from otel_specdecode.model.arrivals import Arrivals, StreamTally
 from otel_specdecode.model.chunking import classify_chunking
 from otel_specdecode.model.gaps import GAP_BOUNDS_S, ChunkGaps, QuantileBounds
@@ -33,6 +33,7 @@ __all__ = [
     "Bounds",
     "ChunkGaps",
     "Chunking",
+    "CountError",
     "DecodeSpan",
     "FirstChunk",
     "Outcome",

@@ -10,6 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+_COUNTS = (
+    "num_spec_steps",
+    "num_draft_tokens",
+    "num_accepted_draft_tokens",
+    "num_spec_tokens",
+)
+
+
 class CountError(ValueError):
     """Counts that contradict each other.
 
@@ -42,7 +50,7 @@ class Acceptance:
             the server does not say or where requests of different k were summed.
 
     Raises:
-        ValueError: the counts contradict each other.
+        CountError: the counts contradict each other.
     """
 
     num_spec_steps: int
@@ -59,35 +67,40 @@ class Acceptance:
             self.num_spec_tokens or 0,
         )
         if min(counts) < 0:
-            raise ValueError(f"expected counts of 0 or more, got {min(counts)}")
+            raise CountError(
+                _COUNTS[counts.index(min(counts))],
+                f"expected 0 or more, got {min(counts)}",
+            )
         if self.num_accepted_draft_tokens > self.num_draft_tokens:
-            raise ValueError(
-                f"num_accepted_draft_tokens: expected at most the"
-                f" {self.num_draft_tokens} draft tokens,"
-                f" got {self.num_accepted_draft_tokens}"
+            raise CountError(
+                "num_accepted_draft_tokens",
+                f"expected at most the {self.num_draft_tokens} draft tokens,"
+                f" got {self.num_accepted_draft_tokens}",
             )
         if self.num_spec_steps == 0 and self.num_draft_tokens:
-            raise ValueError(
-                f"num_draft_tokens: expected 0 without a speculative step,"
-                f" got {self.num_draft_tokens}"
+            raise CountError(
+                "num_draft_tokens",
+                f"expected 0 without a speculative step, got {self.num_draft_tokens}",
             )
         if self.histogram is not None:
             self._check_histogram(self.histogram)
 
     def _check_histogram(self, histogram: tuple[int, ...]) -> None:
-        if histogram and min(histogram) < 0:
-            raise ValueError(f"histogram: expected 0 or more, got {min(histogram)}")
+        if min(histogram, default=0) < 0:
+            raise CountError("histogram", f"expected 0 or more, got {min(histogram)}")
         if sum(histogram) != self.num_spec_steps:
-            raise ValueError(
-                f"histogram: expected entries that sum to the"
-                f" {self.num_spec_steps} speculative steps, got {sum(histogram)}"
+            raise CountError(
+                "histogram",
+                f"expected entries that sum to the {self.num_spec_steps} speculative"
+                f" steps, got {sum(histogram)}",
             )
         weighted = sum(accepted * steps for accepted, steps in enumerate(histogram))
         if weighted != self.num_accepted_draft_tokens:
-            raise ValueError(
-                f"histogram: expected entries that stand for the"
+            raise CountError(
+                "histogram",
+                f"expected entries that stand for the"
                 f" {self.num_accepted_draft_tokens} accepted draft tokens,"
-                f" got {weighted}"
+                f" got {weighted}",
             )
 
     @property

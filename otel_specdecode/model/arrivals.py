@@ -44,7 +44,15 @@ class Arrivals:
     last_choice_s: float | None = None
     last_chunk_s: float | None = None
     gaps: ChunkGaps
-    consumer_s: float = 0.0
+    consumer_s: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.num_content_chunks <= self.num_choice_chunks <= self.num_chunks:
+            raise ValueError(
+                f"num_chunks: expected content chunks <= choice chunks <= chunks, got"
+                f" {self.num_content_chunks}, {self.num_choice_chunks} and"
+                f" {self.num_chunks}"
+            )
 
 
 class StreamTally:

@@ -19,7 +19,7 @@ GAP_BOUNDS_S: tuple[float, ...] = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileBounds:
-    """The bucket that holds a quantile: it lies in `low_s` to `high_s`, both included."""
+    """The bucket of a quantile, which lies in `low_s` to `high_s`, both included."""
 
     low_s: float
     high_s: float
@@ -84,7 +84,9 @@ class ChunkGaps:
             return None
         # 0.55 of 100 gaps is the 55th, although the product is a little above 55.
         rank = max(1, ceil(share * self.num_gaps * (1 - 1e-12)))
-        return self._bucket(bisect_left(list(accumulate(self.counts)), rank), self.max_s)
+        return self._bucket(
+            bisect_left(list(accumulate(self.counts)), rank), self.max_s
+        )
 
     @staticmethod
     def _bucket(index: int, max_s: float) -> QuantileBounds:

@@ -41,8 +41,9 @@ def decode_span(
     Args:
         arrivals: the client's clock.
         num_output_tokens: T; `None` when no usage arrived.
-        num_first_tokens: tokens up to and including the first content chunk, as
-            counted by the server; `None` to assume 1.
+        num_first_tokens: tokens up to and including the first content chunk, those
+            of the same instant among them, as counted by the server; `None` to
+            assume 1.
 
     Returns:
         `None` without usage, where all content came at one instant, in one chunk or

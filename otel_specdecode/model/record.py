@@ -183,12 +183,13 @@ class RequestRecord:
         """Share of the stream that the application spent between reads, 0 to 1.
 
         Near 1 the consumer was the bottleneck, and the arrival times are its own.
-        `None` for a stream of fewer than two chunks.
+        `None` for a stream of fewer than two chunks, and where it was not measured.
         """
-        if self.arrivals is None or self.arrivals.num_chunks < 2:
+        arrivals = self.arrivals
+        if arrivals is None or arrivals.num_chunks < 2 or arrivals.consumer_s is None:
             return None
         open_s = self.duration_s - self.retry_wait_s
-        return min(self.arrivals.consumer_s / open_s, 1.0) if open_s > 0 else None
+        return min(arrivals.consumer_s / open_s, 1.0) if open_s > 0 else None
 
     @property
     def decode_steps(self) -> Bounds | None:

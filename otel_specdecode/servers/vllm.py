@@ -13,10 +13,10 @@ https://github.com/vllm-project/vllm/pull/46768
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import TypeGuard, cast
 
 from otel_specdecode.errors import PayloadError
-from otel_specdecode.model import Acceptance, ServerTiming
+from otel_specdecode.model import Acceptance, CountError, ServerTiming
 from otel_specdecode.servers.adapter import Payload, ServerAdapter
 
 _PATH = "metrics.speculative_decoding"
@@ -25,8 +25,10 @@ _TIMING_KEYS = ("queue_time_ms", "time_to_first_token_ms", "generation_time_ms")
 # No request comes near these; beyond them the numbers are not counts of one.
 _MOST_TOKENS = 10**9
 _MOST_BUCKETS = 4096
+_LONGEST_MS = 1e10
 # vLLM's own floats are unrounded, but a gateway may round them.
 _FLOAT_TOLERANCE = 0.01
+_WIRE_NAMES = {"histogram": "acceptance_histogram"}
 
 
 def _matches(payload: Payload) -> bool:
@@ -55,10 +57,10 @@ def _parse_acceptance(payload: Payload) -> Acceptance | None:
             histogram=_histogram(fields, k),
             num_spec_tokens=k,
         )
-    except PayloadError:
-        raise
-    except ValueError as error:
-        raise PayloadError(_PATH, str(error)) from error
+    except CountError as error:
+        name = _WIRE_NAMES.get(error.field, error.field)
+        raise PayloadError(f"{_PATH}.{name}", error.message) from error
+    _check_proposed(acceptance)
     _cross_check(fields, "draft_acceptance_rate", acceptance.draft_acceptance_rate)
     _cross_check(fields, "mean_acceptance_length", acceptance.mean_acceptance_length)
     return acceptance
@@ -105,6 +107,20 @@ def _histogram(fields: Mapping[str, object], k: int | None) -> tuple[int, ...] |
     return tuple(cast("list[int]", buckets))
 
 
+def _check_proposed(acceptance: Acceptance) -> None:
+    """Hold D to R steps of k drafts, or of as many as the histogram has room for."""
+    if acceptance.num_spec_tokens is None:
+        return
+    room = len(acceptance.histogram or ()) - 1
+    most = acceptance.num_spec_steps * max(acceptance.num_spec_tokens, room)
+    if acceptance.num_draft_tokens > most:
+        raise PayloadError(
+            f"{_PATH}.num_draft_tokens",
+            f"expected at most {most} in {acceptance.num_spec_steps} steps,"
+            f" got {acceptance.num_draft_tokens}",
+        )
+
+
 def _cross_check(
     fields: Mapping[str, object], name: str, expected: float | None
 ) -> None:
@@ -112,10 +128,9 @@ def _cross_check(
     value = fields.get(name)
     if value is None or expected is None:
         return
-    close = (
-        isinstance(value, (int, float)) and abs(value - expected) <= _FLOAT_TOLERANCE
-    )
-    if not close:
+    # Compared, not subtracted: an integer on the wire may be beyond any float.
+    low, high = expected - _FLOAT_TOLERANCE, expected + _FLOAT_TOLERANCE
+    if not (_is_number(value) and low <= value <= high):
         raise PayloadError(
             f"{_PATH}.{name}",
             f"expected {expected:.4g} from the counts, got {_shown(value)}",
@@ -132,18 +147,24 @@ def _parse_timing(payload: Payload) -> ServerTiming | None:
 
 def _seconds(metrics: Mapping[str, object], name: str) -> float | None:
     value = metrics.get(name)
-    if type(value) not in {int, float}:
-        return None
-    seconds = cast("float", value) / 1000
     # Also false for nan, which compares with nothing.
-    return seconds if 0 <= seconds < float("inf") else None
+    if not (_is_number(value) and 0 <= value <= _LONGEST_MS):
+        return None
+    return value / 1000
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    # bool is an int, and true is no number.
+    return type(value) in {int, float}
 
 
 def _shown(value: object) -> str:
     """Show a wire value in an error, but never much of it."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return f"{value:.6g}" if abs(value) < 1e300 else "a huge number"
-    return type(value).__name__
+    if not _is_number(value):
+        return type(value).__name__
+    if value != value:  # noqa: PLR0124 (nan, which alone differs from itself)
+        return "nan"
+    return f"{value:.6g}" if -1e300 < value < 1e300 else "a huge number"
 
 
 VLLM = ServerAdapter(
