@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from opentelemetry import metrics, trace
@@ -57,6 +58,7 @@ class Recorder:
         self.renew: Callable[[], MeterProvider] | None = None
         """Makes the meter provider of a forked child; `None` to keep the parent's."""
         self._forked = False
+        self._renewing = Lock()
         _recorders.add(self)
 
     def use_meter_provider(self, meter_provider: MeterProvider | None) -> None:
@@ -70,6 +72,8 @@ class Recorder:
         self, name: str, attributes: Mapping[str, AttributeValue | float]
     ) -> Span:
         """Start the span of a request as a child of the current one."""
+        if self._forked:
+            self._use_own_provider()
         return self._tracer.start_span(
             name, kind=SpanKind.CLIENT, attributes=dict(attributes)
         )
@@ -126,13 +130,16 @@ class Recorder:
         """Forget what the parent process counted."""
         self._sums.restart()
         self._rows.restart()
-        # Done when the child records something; most children never do.
+        self._renewing = Lock()
+        # Done when the child makes a request; most children never do.
         self._forked = True
 
     def _use_own_provider(self) -> None:
-        self._forked = False
-        if self.renew is not None:
-            self.use_meter_provider(self.renew())
+        # Threads that come meanwhile wait: the old instruments export nothing here.
+        with self._renewing:
+            if self._forked and self.renew is not None:
+                self.use_meter_provider(self.renew())
+            self._forked = False
 
 
 def _restart_all() -> None:
