@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from otel_specdecode.instrumentation._guard import failed
 from otel_specdecode.instrumentation.findings import Findings, extras_of
 from otel_specdecode.instrumentation.request_view import (
     CHAT,
@@ -19,7 +20,7 @@ from otel_specdecode.instrumentation.request_view import (
 from otel_specdecode.model import StreamTally
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 _DECLARED_CONTENT = ("tool_calls", "refusal", "function_call")
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details")
@@ -121,7 +122,7 @@ class ChunkReader:
 
     def read_response_event(self, event: Any, at: float) -> bool:
         """Read an event of the Responses API; arguments as for `read_chat`."""
-        if str(event.type).endswith(".delta"):
+        if str(getattr(event, "type", "")).endswith(".delta"):
             self.tally.add_content_chunk(at)
             return False
         self.tally.add_chunk(at)
@@ -129,7 +130,7 @@ class ChunkReader:
         if response is not None:
             self.findings.note_identity(response)
             self.findings.note_statistics(extras_of(response))
-            usage = response.usage
+            usage = getattr(response, "usage", None)
             if usage is not None:
                 self.findings.note_usage(usage)
         return False
@@ -181,7 +182,7 @@ class ChunkReader:
             self._first_extras = extras_of(chunk) or {}
         usage = chunk.usage
         counted = getattr(usage, "completion_tokens", None) if usage else None
-        if type(counted) is int:
+        if type(counted) is int and counted >= 0:
             self._counted_tokens = counted
         elif choices:
             self._count_token_ids(choices[0])
@@ -192,7 +193,7 @@ class ChunkReader:
     def _count_token_ids(self, choice: Any) -> None:
         extras = extras_of(choice)
         ids = extras.get("token_ids") if extras else None
-        if isinstance(ids, list) and ids:
+        if isinstance(ids, list) and ids and type(ids[0]) is int:
             count = len(cast("list[object]", ids))
             self._counted_tokens = (self._counted_tokens or 0) + count
 
@@ -229,14 +230,37 @@ def reader_method(endpoint: Endpoint) -> str:
     return "read_completion" if endpoint is COMPLETIONS else "read_response_event"
 
 
+def guarded(reader: ChunkReader, endpoint: Endpoint) -> Callable[[Any, float], bool]:
+    """Return the function to call with each chunk and its arrival; it never raises."""
+    read: Callable[[Any, float], bool] = getattr(reader, reader_method(endpoint))
+
+    def read_guarded(chunk: Any, at: float) -> bool:
+        try:
+            return read(chunk, at)
+        except Exception as error:  # noqa: BLE001 (never break the caller)
+            note_unread(reader.tally, chunk, at, error)
+            return False
+
+    return read_guarded
+
+
+def note_unread(tally: StreamTally, chunk: Any, at: float, error: Exception) -> None:
+    """Count a chunk that could not be read, and report it where that is our fault."""
+    tally.add_chunk(at)
+    if not isinstance(error, RecursionError) and is_well_formed(chunk):
+        failed("reading a chunk", error)
+
+
 def is_well_formed(chunk: Any) -> bool:
     """Say whether a chunk has the shape that its type promises.
 
     The client builds its models without a look at what the server sent.
     """
     choices = getattr(chunk, "choices", None)
+    if choices is None:
+        return isinstance(getattr(chunk, "type", None), str)
     return isinstance(choices, list) and all(
-        getattr(choice, "delta", None) is not None
+        hasattr(getattr(choice, "delta", None), "content")
         or isinstance(getattr(choice, "text", None), str)
         for choice in cast("list[object]", choices)
     )

@@ -21,7 +21,6 @@ from otel_specdecode.instrumentation.wrapping import (
     REQUEST,
     attempt_hook,
     is_async,
-    notes_attempts,
 )
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ class SpecDecodeInstrumentor(BaseInstrumentor):
     def _hooks(self, kind: type) -> dict[str, Any]:
         hooks = {REQUEST: self._request_hook(kind, getattr(kind, REQUEST))}
         prepare = getattr(kind, PREPARE_REQUEST, None)
-        if prepare is not None and not notes_attempts(prepare):
+        if prepare is not None:
             hooks[PREPARE_REQUEST] = attempt_hook(prepare)
         return hooks
 

@@ -67,6 +67,7 @@ class Observation:
         self._requested_at = monotonic_s() if requested_at is None else requested_at
         self._request_seen = request_seen
         self._attempts: list[float] = []
+        self._attempted: object = None
         self._num_taken_back = 0
         self._reader: ChunkReader | None = None
         self._generation = abandoned.generation()
@@ -78,9 +79,16 @@ class Observation:
         """Whether the request has ended."""
         return not self._open
 
-    def note_attempt(self) -> None:
-        """Note that the client sends the request, for the first time or again."""
-        self._attempts.append(monotonic_s())
+    def note_attempt(self, request: object) -> None:
+        """Note that the client sends the request, for the first time or again.
+
+        Args:
+            request: the HTTP request of this attempt; noted once, although the
+                client and its class may both be hooked.
+        """
+        if request is not self._attempted:
+            self._attempted = request
+            self._attempts.append(monotonic_s())
 
     def take_back_attempt(self) -> None:
         """Note that what follows is no retry of the client's, but one of ours."""
@@ -95,7 +103,8 @@ class Observation:
                 self.findings,
                 num_choices=self.view.num_choices,
                 hides=forced and options.hide_usage_chunk,
-                wants_continuous=options.continuous_usage,
+                wants_continuous=options.continuous_usage
+                or self.view.caller_wants_continuous,
             )
         return self._reader
 

@@ -11,9 +11,11 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
+from otel_specdecode.instrumentation import abandoned
 from otel_specdecode.instrumentation._guard import failed
+from otel_specdecode.instrumentation.chunk_reader import guarded
 from otel_specdecode.instrumentation.clock import monotonic_s
-from otel_specdecode.instrumentation.sse_reader import SseReader
+from otel_specdecode.instrumentation.sse_reader import STREAM_ERROR, SseReader
 from otel_specdecode.instrumentation.wire_object import WireObject
 from otel_specdecode.model import Outcome
 
@@ -38,12 +40,19 @@ class RawBody:
         self._json: list[bytes] | None = None
         # Compressed bytes say nothing here; usage stays unknown.
         if events and not encoded:
-            self._events = SseReader(observation.chunk_callback())
+            self._events = SseReader(
+                guarded(observation.open_reader(), observation.view.endpoint)
+            )
         elif not events and not encoded:
             self._json = []
         self._num_bytes = 0
         self._pulling = False
         self._closed = False
+
+    def __del__(self) -> None:
+        # The response was collected, perhaps inside the garbage collector.
+        if not self._observation.ended:
+            abandoned.put(self._observation)
 
     def see(self, data: bytes) -> None:
         """Look at bytes that are on their way to the caller."""
@@ -91,7 +100,13 @@ class RawBody:
                 read_json(self._observation, b"".join(self._json))
         except Exception as error:  # noqa: BLE001 (never break the caller)
             failed("reading a raw body", error)
-        self._observation.end(Outcome.COMPLETED)
+        self._end_read()
+
+    def _end_read(self) -> None:
+        if self._events is not None and self._events.failed:
+            self._observation.end(Outcome.ERROR, error_type=STREAM_ERROR)
+        else:
+            self._observation.end(Outcome.COMPLETED)
 
     def _keep(self, data: bytes) -> None:
         self._num_bytes += len(data)
@@ -105,7 +120,7 @@ def read_json(observation: Observation, content: bytes) -> None:
     """Read a whole JSON body into an observation; anything else says nothing."""
     try:
         body = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return
     if isinstance(body, dict):
         observation.read_response(WireObject(cast("dict[str, Any]", body)))
@@ -113,6 +128,7 @@ def read_json(observation: Observation, content: bytes) -> None:
 
 def watch(response: Any, observation: Observation) -> None:
     """Watch the body of an HTTP response that the caller reads by itself."""
+    abandoned.ensure_thread()
     body = RawBody(observation, response)
     if hasattr(response, "is_closed") and response.is_closed:
         body.close()

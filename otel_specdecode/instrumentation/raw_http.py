@@ -10,6 +10,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Ma
 from typing import Any, overload
 
 from otel_specdecode.errors import PayloadError
+from otel_specdecode.instrumentation.chunk_reader import guarded
 from otel_specdecode.instrumentation.client_view import ClientView
 from otel_specdecode.instrumentation.clock import monotonic_s
 from otel_specdecode.instrumentation.observation import Observation, Setting
@@ -20,7 +21,7 @@ from otel_specdecode.instrumentation.request_view import (
     Endpoint,
     RequestView,
 )
-from otel_specdecode.instrumentation.sse_reader import SseReader
+from otel_specdecode.instrumentation.sse_reader import STREAM_ERROR, SseReader
 from otel_specdecode.instrumentation.tags import current_tags
 from otel_specdecode.instrumentation.wire_object import WireObject
 from otel_specdecode.model import Outcome, RequestRecord, UsageOrigin
@@ -42,7 +43,9 @@ class ObservedLines:
     def __init__(self, lines: Any, observation: Observation) -> None:
         self._lines = lines
         self._observation = observation
-        self._reader = SseReader(observation.chunk_callback())
+        self._reader = SseReader(
+            guarded(observation.open_reader(), observation.view.endpoint)
+        )
 
     @property
     def record(self) -> RequestRecord | None:
@@ -71,7 +74,7 @@ class ObservedLines:
 
     def _end(self) -> None:
         if self._reader.failed:
-            self._observation.end(Outcome.ERROR, error_type="stream_error")
+            self._observation.end(Outcome.ERROR, error_type=STREAM_ERROR)
         else:
             self._observation.end(Outcome.COMPLETED)
 

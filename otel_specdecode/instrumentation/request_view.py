@@ -98,11 +98,17 @@ class RequestView:
     @property
     def caller_wants_usage(self) -> bool | None:
         """The caller's `include_usage`; `None` when unset."""
-        options = given(self.body.get("stream_options"))
-        if not isinstance(options, Mapping):
-            return None
-        wish = given(cast("Mapping[str, object]", options).get("include_usage"))
+        wish = given(self._stream_options.get("include_usage"))
         return None if wish is None else bool(wish)
+
+    @property
+    def caller_wants_continuous(self) -> bool:
+        """Whether the caller asks for usage on every chunk, as vLLM offers it."""
+        return bool(given(self._stream_options.get("continuous_usage_stats")))
+
+    @property
+    def _stream_options(self) -> Mapping[str, Any]:
+        return mapping_or_empty(given(self.body.get("stream_options")))
 
     @property
     def _num_prompts(self) -> int:

@@ -296,6 +296,8 @@ async def observed_request_async(
     **more: Any,
 ) -> Any:
     """Do the async client's `request`, observed; arguments as above."""
+    # A coroutine may be thrown away while it waits: then the thread records it.
+    abandoned.ensure_thread()
     exchange = _begin(setting, client, options, stream, stream_cls)
     if exchange is None:
         return await send(

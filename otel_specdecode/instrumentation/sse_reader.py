@@ -6,36 +6,61 @@ Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
 
-from otel_specdecode.instrumentation.request_view import mapping_or_empty
-from otel_specdecode.instrumentation.wire_object import WireObject
+from otel_specdecode.instrumentation.wire_object import as_wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+STREAM_ERROR = "stream_error"
+"""`error.type` of a stream in which the server said that it failed."""
+
 _DONE = "[DONE]"
+_LINE_END = re.compile(rb"[\r\n]")
+_MOST_LINE_BYTES = 4 * 1024 * 1024
 
 
 class SseReader:
-    """Feeds the events of a stream to a chunk reader.
+    """Feeds the events of a stream to a chunk reader, and ends where a client would.
 
     Attributes:
-        done: `[DONE]` was seen.
-        failed: an error event was seen, or data that is no JSON object.
+        done: `[DONE]` was seen; what follows is not for clients.
+        failed: an error event was seen, or data that is no JSON; nothing is read
+            after it.
     """
 
     def __init__(self, read: Callable[[Any, float], bool]) -> None:
+        """Start before the first line.
+
+        Args:
+            read: takes an event and its arrival, and never raises.
+        """
         self._read = read
-        self._rest = b""
+        self._parts: list[bytes] = []
+        self._num_kept = 0
         self.done = False
         self.failed = False
 
     def feed_bytes(self, data: bytes, at: float) -> None:
         """Read the lines that are whole; keep the rest for the next bytes."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self.feed_line(line, at)
+        *ends, rest = _LINE_END.split(data)
+        for end in ends:
+            self._keep(end)
+            if self._num_kept <= _MOST_LINE_BYTES:
+                self.feed_line(b"".join(self._parts), at)
+            self._parts, self._num_kept = [], 0
+        self._keep(rest)
+
+    def _keep(self, part: bytes) -> None:
+        """Keep a part of a line, but nothing of one too long for an event."""
+        self._num_kept += len(part)
+        if self._num_kept <= _MOST_LINE_BYTES:
+            self._parts.append(part)
+        else:
+            self._parts = []
 
     def feed_line(self, line: str | bytes, at: float) -> None:
         """Read one line, with or without its end.
@@ -44,7 +69,13 @@ class SseReader:
             line: text, or UTF-8 bytes.
             at: when it arrived.
         """
-        text = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
+        if self.done or self.failed:
+            return
+        try:
+            text = line.decode() if isinstance(line, bytes) else line
+        except UnicodeDecodeError:
+            self.failed = True
+            return
         # One event is one line on every server; comments keep a connection alive.
         if text.startswith("data:"):
             self._feed_data(text[5:].strip(), at)
@@ -55,11 +86,10 @@ class SseReader:
             return
         try:
             event = json.loads(data)
-        except ValueError:
+        except (ValueError, RecursionError):
             self.failed = True
             return
-        fields = mapping_or_empty(event)
-        if not fields or fields.get("error"):
+        if isinstance(event, Mapping) and cast("Mapping[str, Any]", event).get("error"):
             self.failed = True
             return
-        self._read(WireObject(fields), at)
+        self._read(as_wire(event), at)

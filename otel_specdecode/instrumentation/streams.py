@@ -1,7 +1,8 @@
 """Streams that observe themselves: subclasses of the client's own stream classes.
 
 Only `__stream__` and `close` differ. `__stream__` returns an iterator around the
-client's; each step of it reads the clock twice and looks at the chunk once.
+client's; each step of it reads the clock twice and looks at the chunk once. The
+`.stream()` helpers close the HTTP response and not the stream, so that is watched too.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from otel_specdecode.instrumentation import abandoned, captures
 from otel_specdecode.instrumentation._guard import failed
-from otel_specdecode.instrumentation.chunk_reader import is_well_formed
+from otel_specdecode.instrumentation.chunk_reader import note_unread
 from otel_specdecode.instrumentation.clock import monotonic_s
+from otel_specdecode.instrumentation.closing import watch_closing
 from otel_specdecode.instrumentation.context import current_observation
 from otel_specdecode.model import Outcome
 
@@ -46,9 +48,7 @@ class _ObservedSteps:
         try:
             return self._read(chunk, at)
         except Exception as error:  # noqa: BLE001 (never break the caller)
-            self._tally.add_chunk(at)
-            if is_well_formed(chunk):
-                failed("reading a chunk", error)
+            note_unread(self._tally, chunk, at, error)
             return False
 
 
@@ -133,7 +133,7 @@ def _sync_class(stream_cls: Any) -> Any:
         def __stream__(self) -> Iterator[Any]:
             parent: Any = super()
             chunks: Iterator[Any] = parent.__stream__()
-            observation = _observation_for(self)
+            observation = _observation_for(self, chunks)
             return chunks if observation is None else _wrap(chunks, observation)
 
         def close(self) -> None:
@@ -151,7 +151,7 @@ def _async_class(stream_cls: Any) -> Any:
         def __stream__(self) -> AsyncIterator[Any]:
             parent: Any = super()
             chunks: AsyncIterator[Any] = parent.__stream__()
-            observation = _observation_for(self)
+            observation = _observation_for(self, chunks)
             return chunks if observation is None else _wrap_async(chunks, observation)
 
         async def close(self) -> None:
@@ -182,17 +182,17 @@ def _wrap_async(
         return chunks
 
 
-def _observation_for(stream: Any) -> Observation | None:
-    """Find the request that a stream answers: the one under way, or the response's."""
+def _observation_for(stream: Any, chunks: Any) -> Observation | None:
+    """Find the request that a stream answers: the response's, or the one under way."""
     try:
-        observation = current_observation()
-        if observation is None:
-            observation = captures.observation_of(stream.response)
+        response = stream.response
+        observation = captures.observation_of(response) or current_observation()
         if observation is not None:
             abandoned.ensure_thread()
             captures.remember(stream, observation)
-            captures.remember(stream.response, observation)
+            captures.remember(response, observation)
             observation.parsed = True
+            watch_closing(response, chunks, observation)
     except Exception as error:  # noqa: BLE001 (never break the caller)
         failed("observing a stream", error)
         return None

@@ -22,6 +22,9 @@ def should_ask(view: RequestView, options: Options) -> bool:
     """Say whether this request gets `include_usage` that its caller did not ask for."""
     if not view.streaming or not view.endpoint.takes_stream_options:
         return False
+    if not view.body:
+        # Bytes of the caller's own, which the client sends as they are.
+        return False
     if view.raw_mode == "stream" and options.raw_usage is RawUsagePolicy.NEVER:
         return False
     stream_options = given(view.body.get("stream_options"))

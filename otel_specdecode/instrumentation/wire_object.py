@@ -27,9 +27,13 @@ class WireObject:
 
 
 def as_wire(value: Any) -> Any:
-    """Wrap the mappings in a JSON value."""
+    """Wrap a JSON object, and the objects of a list. Lists of lists stay as they are."""
+    if isinstance(value, list):
+        return [_wrapped(item) for item in cast("list[Any]", value)]
+    return _wrapped(value)
+
+
+def _wrapped(value: Any) -> Any:
     if isinstance(value, Mapping):
         return WireObject(cast("Mapping[str, Any]", value))
-    if isinstance(value, list):
-        return [as_wire(item) for item in cast("list[Any]", value)]
     return value

@@ -84,8 +84,7 @@ def hook_client(client: Any, setting: Setting) -> None:
     fields = cast("dict[str, Any]", vars(client))
     fields[REQUEST] = request_hook(client.request, client, setting)
     prepare = getattr(client, PREPARE_REQUEST, None)
-    # Where the class is instrumented, its own hook notes the attempt already.
-    if prepare is not None and not notes_attempts(prepare):
+    if prepare is not None:
         fields[PREPARE_REQUEST] = attempt_hook(prepare)
     for name in COPIES:
         fields[name] = _copy_hook(getattr(client, name), setting)
@@ -95,7 +94,7 @@ def request_hook(
     send: Callable[..., Any], client: Any, setting: Setting
 ) -> Callable[..., Any]:
     """Return an observed form of a client's bound `request`."""
-    asynchronous = is_async(type(client))
+    asynchronous = is_async(client.__class__)
     observed = observed_request_async if asynchronous else observed_request
     hook = functools.partial(observed, setting, send, client)
     functools.update_wrapper(hook, send)
@@ -114,18 +113,12 @@ def attempt_hook(prepare: Callable[..., Any]) -> Callable[..., Any]:
         try:
             observation = current_observation()
             if observation is not None:
-                observation.note_attempt()
+                observation.note_attempt((*args, *kwargs.values())[-1])
         except Exception as error:  # noqa: BLE001 (never break the caller)
             failed("noting an attempt", error)
         return prepare(*args, **kwargs)
 
-    setattr(noting, _MARK, True)
     return noting
-
-
-def notes_attempts(prepare: object) -> bool:
-    """Say whether a callback is, or wraps, one of `attempt_hook`."""
-    return getattr(prepare, _MARK, False)
 
 
 def is_async(client_class: type) -> bool:

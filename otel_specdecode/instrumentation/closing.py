@@ -1,0 +1,67 @@
+"""HTTP responses that are closed from outside, over the head of their stream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from otel_specdecode.model import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from otel_specdecode.instrumentation.observation import Observation
+
+
+def watch_closing(response: Any, chunks: Any, observation: Observation) -> None:
+    """End a request when its response is closed before its stream came to an end.
+
+    Args:
+        response: the HTTP response, of which one method is replaced until then.
+        chunks: the generator that reads it. While it runs, it closes the response
+            itself and then says how the stream ended.
+        observation: what to end.
+    """
+    if hasattr(chunks, "ag_running"):
+        _watch_async(response, chunks, observation)
+    else:
+        _watch_sync(response, chunks, observation)
+
+
+def _watch_sync(response: Any, chunks: Any, observation: Observation) -> None:
+    close: Callable[[], None] = response.close
+    own = response.__dict__.get("close")
+
+    def closed() -> None:
+        _put_back(response, "close", closed, own)
+        try:
+            close()
+        finally:
+            if not getattr(chunks, "gi_running", True):
+                observation.end(Outcome.ABANDONED)
+
+    response.close = closed
+
+
+def _watch_async(response: Any, chunks: Any, observation: Observation) -> None:
+    aclose: Callable[[], Awaitable[None]] = response.aclose
+    own = response.__dict__.get("aclose")
+
+    async def closed() -> None:
+        _put_back(response, "aclose", closed, own)
+        try:
+            await aclose()
+        finally:
+            if not chunks.ag_running:
+                observation.end(Outcome.ABANDONED)
+
+    response.aclose = closed
+
+
+def _put_back(response: Any, name: str, closed: object, own: object) -> None:
+    # Else the response would hold itself, and wait for the garbage collector.
+    if response.__dict__.get(name) is not closed:
+        return
+    if own is None:
+        delattr(response, name)
+    else:
+        setattr(response, name, own)
