@@ -47,6 +47,19 @@ def failed(hook: str, error: Exception) -> None:
     )
 
 
+def warn_once(cause: str, message: str, *values: object) -> None:
+    """Log a warning the first time that its cause is seen.
+
+    Args:
+        cause: one of few, since each is remembered.
+        message: with `%s` for each value.
+        values: nothing of a prompt or an answer.
+    """
+    if ("warning", cause) not in _seen:
+        _seen.add(("warning", cause))
+        warn(message, *values)
+
+
 def warn(message: str, *values: object) -> None:
     """Log a warning; a handler that raises is no reason to break a call."""
     with suppress(Exception):

@@ -8,6 +8,7 @@ these models for an attribute that they do not declare is slow.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from otel_specdecode.instrumentation._guard import failed
@@ -17,7 +18,7 @@ from otel_specdecode.instrumentation.request_view import (
     COMPLETIONS,
     Endpoint,
 )
-from otel_specdecode.model import StreamTally
+from otel_specdecode.model import StreamTally, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,6 +42,7 @@ class ChunkReader:
     """
 
     __slots__ = (
+        "_chunks_at_usage",
         "_counted_tokens",
         "_first_extras",
         "_hides",
@@ -70,12 +72,27 @@ class ChunkReader:
         self._hides = hides
         self._wants_continuous = wants_continuous
         self._counted_tokens: int | None = None
+        self._chunks_at_usage = 0
         self._first_extras: Mapping[str, object] = {}
 
     @property
     def all_finished(self) -> bool:
         """Whether every choice has given its finish reason."""
         return len(self.findings.finish_reasons) >= self._num_choices
+
+    @property
+    def usage(self) -> Usage | None:
+        """The request's usage; no output tokens where content came after its counts.
+
+        Some servers count at the start and never again, and a stream may be left
+        between two counts.
+        """
+        usage, num_content_chunks = self.findings.usage, self.tally.num_content_chunks
+        if usage is None or num_content_chunks == 0:
+            return usage
+        if usage.output_tokens and self._chunks_at_usage == num_content_chunks:
+            return usage
+        return replace(usage, output_tokens=None)
 
     def read_chat(self, chunk: Any, at: float) -> bool:
         """Read a chunk of a chat completion.
@@ -131,8 +148,8 @@ class ChunkReader:
             self.findings.note_identity(response)
             self.findings.note_statistics(extras_of(response))
             usage = getattr(response, "usage", None)
-            if usage is not None:
-                self.findings.note_usage(usage)
+            if usage is not None and self.findings.note_usage(usage):
+                self._chunks_at_usage = self.tally.num_content_chunks
         return False
 
     def _read_rare(self, chunk: Any, choices: Any, at: float) -> bool:
@@ -141,7 +158,8 @@ class ChunkReader:
         if self.tally.num_content_chunks == 0:
             self._read_before_content(chunk, choices)
         usage = chunk.usage
-        if usage is not None and self.findings.note_usage(usage):
+        counted = usage is not None and self.findings.note_usage(usage)
+        if counted:
             early = not self.all_finished and not self._wants_continuous
             self.usage_unasked = self.usage_unasked or early
         self.findings.note_statistics(extras_of(chunk))
@@ -150,6 +168,8 @@ class ChunkReader:
         else:
             self._add_any(choices, at)
             self._note_finishes(choices)
+        if counted:
+            self._chunks_at_usage = self.tally.num_content_chunks
         return hidden
 
     def _is_ours(self, chunk: Any, choices: Any) -> bool:
@@ -193,7 +213,7 @@ class ChunkReader:
     def _count_token_ids(self, choice: Any) -> None:
         extras = extras_of(choice)
         ids = extras.get("token_ids") if extras else None
-        if isinstance(ids, list) and ids and type(ids[0]) is int:
+        if isinstance(ids, list) and ids and isinstance(ids[0], int):
             count = len(cast("list[object]", ids))
             self._counted_tokens = (self._counted_tokens or 0) + count
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from otel_specdecode.instrumentation._guard import warn_once
 from otel_specdecode.model import (
     Acceptance,
     AcceptanceState,
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from otel_specdecode.errors import PayloadError
 
 _MOST_TOKENS = 10**9
+# Names and reasons are short, and choices few; what a hostile server sends is not.
+_LONGEST_NAME = 512
+_MOST_CHOICES = 128
 _INPUT_FIELDS = ("prompt_tokens", "input_tokens")
 _OUTPUT_FIELDS = ("completion_tokens", "output_tokens")
 
@@ -26,6 +30,7 @@ class Findings:
     """Collects identity, usage and statistics; the last complete word counts."""
 
     __slots__ = (
+        "_most_choices",
         "finish_reasons",
         "malformed",
         "model",
@@ -35,7 +40,13 @@ class Findings:
         "usage",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, num_choices: int = 1) -> None:
+        """Start with nothing.
+
+        Args:
+            num_choices: how many the request asked for.
+        """
+        self._most_choices = max(num_choices, _MOST_CHOICES)
         self.model: str | None = None
         self.response_id: str | None = None
         self.finish_reasons: dict[int, str] = {}
@@ -46,32 +57,30 @@ class Findings:
 
     def note_identity(self, response: Any) -> None:
         """Take model and id where the response has them."""
-        model = getattr(response, "model", None)
-        response_id = getattr(response, "id", None)
-        if isinstance(model, str) and model:
-            self.model = model
-        if isinstance(response_id, str) and response_id:
-            self.response_id = response_id
+        self.model = _name(getattr(response, "model", None)) or self.model
+        self.response_id = _name(getattr(response, "id", None)) or self.response_id
 
     def note_finish(self, choice: Any) -> None:
         """Take the finish reason of one choice."""
-        reason = getattr(choice, "finish_reason", None)
+        reason = _name(getattr(choice, "finish_reason", None))
         index = getattr(choice, "index", None)
-        if isinstance(reason, str):
-            self.finish_reasons[index if type(index) is int else 0] = reason
+        if type(index) is not int:
+            index = 0
+        known = index in self.finish_reasons
+        if reason and (known or len(self.finish_reasons) < self._most_choices):
+            self.finish_reasons[index] = reason
 
     def note_usage(self, usage: Any) -> bool:
-        """Take a usage block; zeros do not replace counts.
+        """Take a usage block.
 
         Returns:
             Whether it held anything.
         """
         found = read_usage(usage)
-        if found is None:
-            return False
         # Some servers put zeros on every chunk and the real counts on the last.
-        if self.usage is None or found.output_tokens or found.input_tokens:
-            self.usage = found
+        if found is None or not (found.output_tokens or found.input_tokens):
+            return False
+        self.usage = found
         return True
 
     def note_statistics(self, payload: Mapping[str, object] | None) -> None:
@@ -81,10 +90,14 @@ class Findings:
         report = read_payload(payload)
         if report is None:
             return
-        self.malformed = report.malformed or self.malformed
         self.timing = report.timing or self.timing
-        # A later object without counts does not erase those that were there.
-        if self.report is None or report.acceptance is not None:
+        # A later object without counts does not erase those that were there, one
+        # that contradicts itself does.
+        if report.malformed is not None:
+            self.malformed = report.malformed
+            _warn_malformed(report.engine, report.malformed)
+            self.report = report
+        elif self.report is None or report.acceptance is not None:
             self.report = report
 
     @property
@@ -135,6 +148,22 @@ def read_usage(usage: Any) -> Usage | None:
     if read == (None, None):
         return None
     return Usage(input_tokens=read[0], output_tokens=read[1])
+
+
+def _name(value: object) -> str | None:
+    if isinstance(value, str) and 0 < len(value) <= _LONGEST_NAME:
+        return value
+    return None
+
+
+def _warn_malformed(engine: str, malformed: PayloadError) -> None:
+    warn_once(
+        f"{engine} {malformed.path.partition('[')[0]}",
+        "%s sent statistics that cannot be right (%s), so such requests have no"
+        " acceptance. This is logged once a field.",
+        engine,
+        malformed,
+    )
 
 
 def _first_count(usage: Any, names: tuple[str, str]) -> int | None:

@@ -56,7 +56,7 @@ class Observation:
         self.setting = setting
         self.view = view
         self.client = client
-        self.findings = Findings()
+        self.findings = Findings(view.num_choices)
         self.asked = UsageOrigin.ABSENT
         self.sent_options: object = None
         self.span: Span | None = None
@@ -214,7 +214,7 @@ class Observation:
             request_seen=self._request_seen,
             num_retries=len(attempts) - 1 - self._num_taken_back if attempts else None,
             retry_wait_s=attempts[-1] - attempts[0] if attempts else 0.0,
-            usage=findings.usage,
+            usage=findings.usage if reader is None else reader.usage,
             usage_origin=self._usage_origin(),
             acceptance=acceptance,
             acceptance_state=state,

@@ -46,6 +46,7 @@ class RawBody:
         elif not events and not encoded:
             self._json = []
         self._num_bytes = 0
+        self._returned_at: float | None = None
         self._pulling = False
         self._closed = False
 
@@ -61,6 +62,7 @@ class RawBody:
         try:
             if self._events is not None:
                 self._events.feed_bytes(data, monotonic_s())
+                self._returned_at = monotonic_s()
             elif self._json is not None:
                 self._keep(data)
         except Exception as error:  # noqa: BLE001 (never break the caller)
@@ -72,6 +74,7 @@ class RawBody:
 
         Such a closing says nothing. What the read itself comes to does.
         """
+        self._note_return()
         self._pulling = True
         try:
             yield
@@ -83,6 +86,12 @@ class RawBody:
         self._pulling = False
         if self._closed:
             self._finish()
+
+    def _note_return(self) -> None:
+        if self._returned_at is not None:
+            tally = self._observation.open_reader().tally
+            tally.consumer_s += monotonic_s() - self._returned_at
+            self._returned_at = None
 
     def close(self) -> None:
         """Note that the response was closed, by its reader or by its last read."""

@@ -43,9 +43,9 @@ class ObservedLines:
     def __init__(self, lines: Any, observation: Observation) -> None:
         self._lines = lines
         self._observation = observation
-        self._reader = SseReader(
-            guarded(observation.open_reader(), observation.view.endpoint)
-        )
+        chunk_reader = observation.open_reader()
+        self._tally = chunk_reader.tally
+        self._reader = SseReader(guarded(chunk_reader, observation.view.endpoint))
 
     @property
     def record(self) -> RequestRecord | None:
@@ -56,7 +56,9 @@ class ObservedLines:
         try:
             for line in self._lines:
                 self._reader.feed_line(line, monotonic_s())
+                returned_at = monotonic_s()
                 yield line
+                self._tally.consumer_s += monotonic_s() - returned_at
         except BaseException as error:
             self._end_early(error)
             raise
@@ -66,7 +68,9 @@ class ObservedLines:
         try:
             async for line in self._lines:
                 self._reader.feed_line(line, monotonic_s())
+                returned_at = monotonic_s()
                 yield line
+                self._tally.consumer_s += monotonic_s() - returned_at
         except BaseException as error:
             self._end_early(error)
             raise

@@ -27,7 +27,7 @@ class WireObject:
 
 
 def as_wire(value: Any) -> Any:
-    """Wrap a JSON object, and the objects of a list. Lists of lists stay as they are."""
+    """Wrap a JSON object, and those in a list; lists of lists stay as they are."""
     if isinstance(value, list):
         return [_wrapped(item) for item in cast("list[Any]", value)]
     return _wrapped(value)
