@@ -25,11 +25,14 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 TARGET_RATIO = 1.8
 _FASTAPI = """
@@ -86,10 +89,12 @@ class Reader(asyncio.Protocol):
         self._tail = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Send the first request."""
         self._transport = transport
         transport.write(self._request)  # type: ignore[attr-defined]
 
     def data_received(self, data: bytes) -> None:
+        """Count, and send the next request when an answer has ended."""
         # Both marks may be cut by a read; overlap by less than a mark.
         window = self._tail + data
         self._num_events += window.count(b"data: ")
@@ -104,6 +109,7 @@ class Reader(asyncio.Protocol):
             self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Hand the count over."""
         if not self._done.done():
             self._done.set_result(self._num_events)
 

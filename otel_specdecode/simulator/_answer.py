@@ -110,19 +110,34 @@ class Answer:
     def usage(self) -> dict[str, Any]:
         """The final usage; reasoning tokens only from servers that parse them."""
         counts = _usage.usage(self.num_prompt_tokens, self.tally.num_output_tokens)
-        if (num_reasoning := self.num_reasoning_tokens) is not None:
-            details = {"reasoning_tokens": num_reasoning}
+        if self.parses_reasoning:
+            details = {"reasoning_tokens": self.num_reasoning_tokens}
             return counts | {"completion_tokens_details": details}
         return counts
 
+    def running_usage(self, num_tokens: int) -> dict[str, Any]:
+        """Usage of a chunk that is not the last."""
+        counts = _usage.usage(self.num_prompt_tokens, num_tokens)
+        if self.parses_reasoning:
+            details = {"reasoning_tokens": min(num_tokens, self._most_reasoning)}
+            return counts | {"completion_tokens_details": details}
+        # Set, though to nothing, and so on the wire (`exclude_unset`).
+        return counts | {"completion_tokens_details": None}
+
     @property
-    def num_reasoning_tokens(self) -> int | None:
-        """Reasoning tokens so far; `None` without a reasoning parser."""
-        most = self.directives.num_reasoning_tokens
-        if most is None:
-            most = self.profile.num_reasoning_tokens
-        if not most:
-            return None
+    def _most_reasoning(self) -> int:
+        asked = self.directives.num_reasoning_tokens
+        return self.profile.num_reasoning_tokens if asked is None else asked
+
+    @property
+    def parses_reasoning(self) -> bool:
+        """Whether the server has a reasoning parser, so that usage tells of it."""
+        return self.profile.reasoning_parser or self._most_reasoning > 0
+
+    @property
+    def num_reasoning_tokens(self) -> int:
+        """Reasoning tokens so far, of all choices."""
+        most = self._most_reasoning
         return sum(min(most, choice.num_tokens) for choice in self.choices)
 
     @property
@@ -133,6 +148,9 @@ class Answer:
             self.num_spec_tokens is None
             or not self.request.one_sequence
             or level == PayloadLevel.NONE
+            # A stop string is found outside the engine, whose last output, which
+            # carries the statistics, then never comes (seen on 0.32.0).
+            or self.choices[0].script.ending.stop_reason is not None
         ):
             return None
         return _usage.acceptance(
@@ -171,8 +189,9 @@ class Answer:
         if payload is None and not timing:
             return {"metrics": None}
         if isinstance(payload, dict):
-            arrays = {"per_step_accepted": None, "per_step_drafted": None}
-            payload = arrays | cast("dict[str, Any]", payload)
+            known = cast("dict[str, Any]", payload)
+            arrays = ("per_step_accepted", "per_step_drafted")
+            payload = known | {name: known.get(name) for name in arrays}
         metrics = dict.fromkeys(_usage.TIMING_FIELDS) | timing
         return {"metrics": metrics | {"speculative_decoding": payload}}
 

@@ -80,6 +80,13 @@ def effective_speculation(
 
 
 def _limit(profile: Profile, request: GenerationRequest, num_prompt_tokens: int) -> int:
+    if request.max_tokens is not None and request.max_tokens > profile.max_model_len:
+        raise Refused(
+            f"max_tokens={request.max_tokens} cannot be greater than "
+            f"max_model_len={profile.max_model_len}. Please request fewer output "
+            "tokens.",
+            param="max_tokens",
+        )
     room = profile.max_model_len - num_prompt_tokens
     if room < 1:
         raise Refused(

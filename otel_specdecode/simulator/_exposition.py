@@ -9,10 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from otel_specdecode.simulator._latency_histograms import (
+    LatencyHistograms,
+    histogram_lines,
+)
 from otel_specdecode.simulator.ledger import Ledger, Totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from otel_specdecode.simulator._latency_histograms import EngineTimes
 
 _FINISH_REASONS = ("stop", "length", "abort", "error", "repetition")
 _SPEC_FAMILIES = (
@@ -53,13 +59,19 @@ class Exposition:
         self._baseline = self._foreign
         self._reasons_before = ledger.finish_reasons
         self._created_at = clock()
+        self._histograms = [LatencyHistograms() for _ in self._foreign]
 
     def reset(self) -> None:
         """Start again at zero, foreign traffic included."""
         self._baseline = list(self._ledger.engines)
         self._reasons_before = self._ledger.finish_reasons
         self._foreign = [Totals()] * len(self._baseline)
+        self._histograms = [LatencyHistograms() for _ in self._baseline]
         self._created_at = self._clock()
+
+    def observe(self, engine: int, times: EngineTimes) -> None:
+        """Count the latencies of a request that finished."""
+        self._histograms[engine].observe(times)
 
     def add_foreign(self, totals: Totals, engine: int) -> None:
         """Add traffic that is not in the ledger."""
@@ -97,6 +109,8 @@ class Exposition:
             "Count of successfully processed requests.",
             list(self._finish_reasons()),
         )
+        labels = [self._labels(engine) for engine in range(len(rows))]
+        yield from histogram_lines(self._histograms, labels, self._created_at)
         if self._k is None:
             return
         for name, text, attribute in _SPEC_FAMILIES:

@@ -34,7 +34,8 @@ class Refused(Exception):  # noqa: N818 - an HTTP answer, not a failure of ours
         kind: str = "BadRequestError",
         param: str | None = None,
     ) -> None:
-        super().__init__(message)
+        # vLLM names the parameter in the text too.
+        super().__init__(f"{message} (parameter={param})" if param else message)
         self.status = status
         self.kind = kind
         self.param = param
@@ -59,6 +60,8 @@ class GenerationRequest:
         continuous_usage: whether usage was asked for on every chunk.
         return_token_ids: whether chunks carry `token_ids`.
         stream_interval: tokens a chunk waits for; 1 where unasked.
+        logprobs: number of alternatives beside each token; `None` for no log
+            probabilities at all.
         tool_name: function to call, when the request leaves no other choice.
         may_call_tool: function that the model may call, if it wants to.
     """
@@ -77,6 +80,7 @@ class GenerationRequest:
     continuous_usage: bool
     return_token_ids: bool
     stream_interval: int
+    logprobs: int | None
     tool_name: str | None
     may_call_tool: str | None
 
@@ -97,7 +101,7 @@ def parse_request(endpoint: Endpoint, raw_body: bytes, model: str) -> Generation
     asked_model = body.get("model")
     if asked_model not in (None, "", model):
         raise Refused(
-            f"The model `{asked_model}` does not exist.",
+            f"The model `{asked_model}` does not exist. Valid aliases: {model}.",
             status=404,
             kind="NotFoundError",
             param="model",
@@ -121,6 +125,7 @@ def parse_request(endpoint: Endpoint, raw_body: bytes, model: str) -> Generation
         continuous_usage=include_usage and bool(options.get("continuous_usage_stats")),
         return_token_ids=bool(body.get("return_token_ids")),
         stream_interval=_positive(body, "stream_interval") or 1,
+        logprobs=_logprobs(endpoint, body),
         tool_name=tool_name,
         may_call_tool=may_call_tool,
     )
@@ -161,6 +166,13 @@ def _max_tokens(endpoint: Endpoint, body: Body) -> int | None:
         return longer_name or _positive(body, "max_tokens")
     # The completions API's own default.
     return _positive(body, "max_tokens") or 16
+
+
+def _logprobs(endpoint: Endpoint, body: Body) -> int | None:
+    asked = body.get("logprobs")
+    if endpoint is Endpoint.COMPLETIONS:
+        return None if asked is None else int(asked)
+    return int(body.get("top_logprobs") or 0) if asked else None
 
 
 def _stop(body: Body) -> tuple[str, ...]:

@@ -27,7 +27,9 @@ class ResponsesWire:
         self._message_id = answer.response_id.replace("resp_", "msg_")
 
     def _event(self, kind: str, members: dict[str, Any]) -> bytes:
+        # The events of the openai package, which sorts their members by name.
         body = members | {"sequence_number": self._next_number, "type": kind}
+        body = dict(sorted(body.items()))
         self._next_number += 1
         return b"event: " + kind.encode() + b"\ndata: " + to_json(body) + b"\n\n"
 
@@ -65,7 +67,7 @@ class ResponsesWire:
         text = self._text
         done = self._place | self._no_logprobs | {"text": text}
         yield self._event("response.output_text.done", done)
-        part = self._part(text)
+        part = self._part(text) | {"logprobs": None}
         yield self._event("response.content_part.done", self._place | {"part": part})
         item = self._message("completed")
         yield self._event(
@@ -124,12 +126,18 @@ class ResponsesWire:
             "total_tokens": num_input + num_output,
         }
 
+    def _metrics(self) -> dict[str, Any]:
+        """Timing alone; the key is not there before the end."""
+        timing = self._answer.timing
+        if not timing:
+            return {"metrics": None}
+        metrics = dict.fromkeys(_usage.TIMING_FIELDS) | timing
+        return {"metrics": metrics | {"speculative_decoding": None}}
+
     def _response(self, status: str) -> dict[str, Any]:
         answer = self._answer
         body = answer.request.body
         over = status != "in_progress"
-        timing = answer.timing if over else {}
-        metrics = dict.fromkeys(_usage.TIMING_FIELDS) | timing
         return {
             "id": answer.response_id,
             "created_at": answer.created,
@@ -142,10 +150,12 @@ class ResponsesWire:
             "object": "response",
             "output": [self._message("completed")] if over else [],
             "parallel_tool_calls": body.get("parallel_tool_calls", True),
-            "temperature": body.get("temperature", 1.0),
-            "tool_choice": body.get("tool_choice", "auto"),
+            "temperature": float(body.get("temperature", 1.0)),
+            "tool_choice": body.get(
+                "tool_choice", "auto" if body.get("tools") else "none"
+            ),
             "tools": body.get("tools", []),
-            "top_p": body.get("top_p", 1.0),
+            "top_p": float(body.get("top_p", 1.0)),
             "background": body.get("background", False),
             "max_output_tokens": answer.choices[0].script.ending.num_tokens,
             "max_tool_calls": body.get("max_tool_calls"),
@@ -159,9 +169,9 @@ class ResponsesWire:
             "truncation": body.get("truncation", "disabled"),
             "usage": self._usage() if over else None,
             "user": body.get("user"),
-            "metrics": metrics | {"speculative_decoding": None} if timing else None,
-            "presence_penalty": body.get("presence_penalty", 0.0),
-            "frequency_penalty": body.get("frequency_penalty", 0.0),
+            **(self._metrics() if over else {}),
+            "presence_penalty": float(body.get("presence_penalty", 0.0)),
+            "frequency_penalty": float(body.get("frequency_penalty", 0.0)),
             "kv_transfer_params": None,
             "ec_transfer_params": None,
             "input_messages": None,

@@ -59,6 +59,10 @@ class Script(Protocol):
         """Ids of tokens `first` to `last`, the end token included."""
         ...
 
+    def token_texts(self, first: int, last: int) -> list[str]:
+        """Text of each of those tokens; empty for parts of a character."""
+        ...
+
 
 class TextScript:
     """Plain content from a tape."""
@@ -88,6 +92,15 @@ class TextScript:
     def message(self, last: int) -> dict[str, object]:
         """The content, and no reasoning."""
         return {"content": self.text(last), "reasoning": None}
+
+    def token_texts(self, first: int, last: int) -> list[str]:
+        """Texts from the tape, then the end token."""
+        return [
+            self._tape.token_text(self._start + at)
+            if at < self._num_text_tokens
+            else "<|im_end|>"
+            for at in range(first, last)
+        ]
 
     def token_ids(self, first: int, last: int) -> list[int]:
         """Ids from the tape, then the end token."""
@@ -227,6 +240,11 @@ class ToolCallScript:
             "function": {"name": self._name, "arguments": self._arguments(0, last)},
         }
         return {"content": None, "reasoning": None, "tool_calls": [call]}
+
+    def token_texts(self, first: int, last: int) -> list[str]:
+        """The pieces, between the control tokens of the call."""
+        texts = ["<tool_call>", self._name, *self._pieces, "</tool_call>", "<|im_end|>"]
+        return texts[first:last]
 
     def token_ids(self, first: int, last: int) -> list[int]:
         """Made-up ids: a call is not on the tape."""

@@ -157,8 +157,11 @@ class Profile:
         payload: level of the per-request acceptance object.
         timing_fields: the five timing fields (`--enable-per-request-metrics`).
         usage: where streams carry usage.
-        num_reasoning_tokens: tokens at the start that a reasoning parser moves to
-            `delta.reasoning`; 0 for a server without such a parser.
+        reasoning_parser: whether the server has one; it adds `reasoning_tokens` to
+            usage and swallows steps that add no text.
+        num_reasoning_tokens: tokens at the start that go to `delta.reasoning`; more
+            than 0 implies the parser.
+        tool_parser: whether the server has one; `tool_calls` implies it.
         tool_calls: answer with a tool call when the request offers tools and
             leaves the choice to the model.
         buffering_tool_parser: hold a tool call back until it is whole, as some
@@ -183,7 +186,9 @@ class Profile:
     payload: PayloadLevel = PayloadLevel.SUMMARY
     timing_fields: bool = False
     usage: UsagePlacement = UsagePlacement.ON_REQUEST
+    reasoning_parser: bool = False
     num_reasoning_tokens: int = 0
+    tool_parser: bool = False
     tool_calls: bool = False
     buffering_tool_parser: bool = False
     default_max_tokens: int = 128

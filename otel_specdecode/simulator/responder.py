@@ -12,11 +12,13 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from otel_specdecode.errors import SimulatorError
 from otel_specdecode.simulator import _refusals, _side_routes
 from otel_specdecode.simulator._answer import Answer, to_json, usage_plan
-from otel_specdecode.simulator._chunks import ChatWire, CompletionWire, Wire
+from otel_specdecode.simulator._chat import ChatWire
+from otel_specdecode.simulator._completions import CompletionWire
 from otel_specdecode.simulator._compose import answer_key, compose
 from otel_specdecode.simulator._engine import EngineState, Pace, generate
 from otel_specdecode.simulator._exposition import Exposition
@@ -33,10 +35,14 @@ from otel_specdecode.simulator._request import (
     parse_request,
 )
 from otel_specdecode.simulator._responses import ResponsesWire
+from otel_specdecode.simulator._running import Running
 from otel_specdecode.simulator._stream import Lagging, stream_bytes, whole_bytes
 from otel_specdecode.simulator.directives import Directives, parse_directives
-from otel_specdecode.simulator.ledger import Entry, Ledger, Tally, Totals
+from otel_specdecode.simulator.ledger import Ledger, Tally, Totals
 from otel_specdecode.simulator.profile import Profile
+
+if TYPE_CHECKING:
+    from otel_specdecode.simulator._chunks import Wire
 
 _JSON = ("content-type", "application/json")
 _SSE = ("content-type", "text/event-stream; charset=utf-8")
@@ -262,7 +268,7 @@ class Responder:
             jitter_seed=f"jitter|{answer.key}",
         )
         wire = _WIRES[answer.request.endpoint](answer)
-        running = _Running(answer, self._engines[engine], self.ledger)
+        running = Running(answer, self._engines[engine], self.ledger, self._exposition)
         steps = generate(answer.choices, answer.num_prompt_tokens, pace, answer.tally)
         try:
             if answer.request.stream:
@@ -271,29 +277,6 @@ class Responder:
                 yield from whole_bytes(answer, wire, steps, running.end)
         finally:
             running.end()
-
-
-class _Running:
-    """A request's place in its engine's batch and in the ledger, until it ends."""
-
-    def __init__(self, answer: Answer, engine: EngineState, ledger: Ledger) -> None:
-        self._answer = answer
-        self._engine = engine
-        self._ledger = ledger
-        self._ended = False
-        engine.num_active += len(answer.choices)
-        ledger.open(answer.tally)
-
-    def end(self) -> None:
-        """Leave both, once: when all is generated, or when the client left."""
-        if self._ended:
-            return
-        self._ended = True
-        answer = self._answer
-        self._engine.num_active -= len(answer.choices)
-        finished = all(choice.finished for choice in answer.choices)
-        answer.tally.num_finished = int(finished)
-        self._ledger.close(answer.tally, _entry(answer, finished=finished))
 
 
 def respond(
@@ -333,19 +316,3 @@ def _answer_instead(
         extra = (("retry-after", f"{directives.retry_after_s:g}"),)
     body = _refusals.status_body(directives.status)
     return _answered(directives.status, body, _JSON, *extra)
-
-
-def _entry(answer: Answer, *, finished: bool) -> Entry:
-    tally = answer.tally
-    return Entry(
-        response_id=answer.response_id,
-        endpoint=answer.request.endpoint.value,
-        engine=tally.engine,
-        num_choices=len(answer.choices),
-        finished=finished,
-        totals=tally.freeze(),
-        cut_tokens=sum(choice.num_cut for choice in answer.choices),
-        acceptance_histogram=tuple(tally.histogram)
-        if answer.num_spec_tokens is not None
-        else None,
-    )
