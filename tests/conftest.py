@@ -1,0 +1,31 @@
+"""What holds for every test: no failure of our own is hidden, and nothing hangs."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Set for good and not for a test: finalisers and threads outlive tests.
+os.environ["OTEL_SPECDECODE_RERAISE"] = "true"
+for _name in [name for name in os.environ if name.startswith(("OTEL_", "OPENAI_"))]:
+    if _name != "OTEL_SPECDECODE_RERAISE":
+        del os.environ[_name]
+
+_LONGEST_TEST_S = 120
+_LONGEST_FULL_TEST_S = 1800
+
+
+@pytest.fixture(autouse=True)
+def _nothing_hangs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Show every thread's stack and end the process when a test hangs."""
+    long = any(request.node.get_closest_marker(name) for name in ("e2e", "full"))
+    limit_s = _LONGEST_FULL_TEST_S if long else _LONGEST_TEST_S
+    faulthandler.dump_traceback_later(limit_s, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()

@@ -1,0 +1,45 @@
+"""Fixtures of the wrapper's tests."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+import pytest
+from telemetry import Telemetry
+
+import otel_specdecode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _collections_are_quick() -> Iterator[None]:
+    """Leave what the imports made out of every collection; tests make many."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.fixture
+def telemetry() -> Telemetry:
+    return Telemetry()
+
+
+@pytest.fixture(autouse=True)
+def _no_foreign_context(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Hold what every test implies: contexts are left where they were entered."""
+    yield
+    assert "different Context" not in caplog.text
+    assert "Failed to detach" not in caplog.text
+
+
+@pytest.fixture
+def instrumentor() -> Iterator[otel_specdecode.SpecDecodeInstrumentor]:
+    """The instrumentor, whose hooks are out again at the test's end."""
+    instrumentor = otel_specdecode.SpecDecodeInstrumentor()
+    yield instrumentor
+    if instrumentor.is_instrumented_by_opentelemetry:
+        instrumentor.uninstrument()

@@ -1,0 +1,91 @@
+"""OpenTelemetry of one test: providers of its own, never the global ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+import otel_specdecode
+
+
+class Telemetry:
+    """Spans and metrics that were recorded in one test."""
+
+    def __init__(self, **tracer_settings: Any) -> None:
+        self._exporter = InMemorySpanExporter()
+        self.tracer_provider = TracerProvider(shutdown_on_exit=False, **tracer_settings)
+        self.tracer_provider.add_span_processor(SimpleSpanProcessor(self._exporter))
+        self._reader = InMemoryMetricReader()
+        self.meter_provider = MeterProvider(
+            metric_readers=[self._reader], shutdown_on_exit=False
+        )
+
+    @property
+    def providers(self) -> dict[str, Any]:
+        return {
+            "tracer_provider": self.tracer_provider,
+            "meter_provider": self.meter_provider,
+        }
+
+    @property
+    def spans(self) -> list[ReadableSpan]:
+        otel_specdecode.record_of(None)  # what was collected is recorded first
+        return list(self._exporter.get_finished_spans())
+
+    @property
+    def span(self) -> ReadableSpan:
+        """The one span that there is."""
+        (span,) = self.spans
+        return span
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Attributes of the one span."""
+        return dict(self.span.attributes or {})
+
+    def points(self, name: str) -> list[Any]:
+        """Every data point of a metric."""
+        data = self._reader.get_metrics_data()
+        if data is None:
+            return []
+        return [
+            point
+            for resource in data.resource_metrics
+            for scope in resource.scope_metrics
+            for metric in scope.metrics
+            if metric.name == name
+            for point in metric.data.data_points
+        ]
+
+    def total(self, name: str) -> int:
+        """A counter, over all attribute sets."""
+        return sum(point.value for point in self.points(f"specdecode.client.{name}"))
+
+    def metrics(self) -> list[Any]:
+        """Every metric that has a data point, by name."""
+        data = self._reader.get_metrics_data()
+        found = [
+            metric
+            for resource in (data.resource_metrics if data else ())
+            for scope in resource.scope_metrics
+            for metric in scope.metrics
+            if metric.data.data_points
+        ]
+        return sorted(found, key=lambda metric: metric.name)
+
+    def requests(self) -> list[tuple[str, str, str]]:
+        """Outcome, usage and acceptance of each request that was counted."""
+        return [
+            (
+                point.attributes["specdecode.outcome"],
+                point.attributes["specdecode.usage"],
+                point.attributes["specdecode.acceptance"],
+            )
+            for point in self.points("specdecode.client.requests")
+            for _ in range(point.value)
+        ]
