@@ -37,8 +37,7 @@ class Method:
     """How to start vLLM with one way of speculating, or with none.
 
     ``weights`` names a folder of ``scripts/vllm_models.py``; ``num_spec_tokens`` is k,
-    0 without speculation; ``speculative`` is ``--speculative-config`` less k, with
-    ``{models}`` standing for the folder of all models.
+    0 without speculation; ``speculative`` is ``--speculative-config`` less k.
     """
 
     name: str
@@ -46,14 +45,12 @@ class Method:
     weights: str = "target"
     speculative: dict[str, Any] | None = None
 
-    def flags(self, models: Path, metrics: str) -> list[str]:
+    def flags(self, metrics: str) -> list[str]:
         """Return the flags that turn speculation on and report it per request."""
         if self.speculative is None:
             # The second flag is refused without the first.
             return []
         config = {**self.speculative, "num_speculative_tokens": self.num_spec_tokens}
-        if "model" in config:
-            config["model"] = str(models / config["model"])
         return [
             *("--speculative-config", json.dumps(config)),
             *("--per-request-spec-decode-metrics", metrics),
@@ -158,7 +155,10 @@ def serve(
         *("--dtype", "bfloat16", "--max-model-len", "2048", "--max-num-seqs", "8"),
         *("--no-enable-prefix-caching", "--generation-config", "vllm"),
         *("--seed", "42", "--enforce-eager", "--enable-per-request-metrics"),
-        *method.flags(models, metrics),
+        # One process less to start, and none that waits for another by spinning.
+        "--distributed-executor-backend",
+        "vllm.v1.executor.uniproc_executor.UniProcExecutor",
+        *method.flags(metrics),
         *extra_flags,
     )
     port = _free_port()
@@ -166,7 +166,7 @@ def serve(
         # A killed test run must not leave a server behind.
         *("setpriv", "--pdeathsig", "TERM"),
         *(str(interpreter), "-m", "vllm.entrypoints.openai.api_server"),
-        *("--model", str(models / method.weights), "--served-model-name", MODEL),
+        *("--model", method.weights, "--served-model-name", MODEL),
         *("--host", "127.0.0.1", "--port", str(port)),
         *flags,
     ]
@@ -177,6 +177,7 @@ def serve(
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
+            cwd=models,
             env=_environment(),
             start_new_session=True,
         )
@@ -186,7 +187,7 @@ def serve(
             method=method,
             port=port,
             log=log,
-            flags=tuple(str(flag).replace(str(models), "MODELS") for flag in flags),
+            flags=flags,
             started_in_s=time.monotonic() - started_at,
         )
     finally:

@@ -1,0 +1,58 @@
+"""A real vLLM for each speculative method, started once and stopped whatever happens.
+
+The short form takes the baseline, ``ngram`` (drafts only where it finds something, so
+that steps without drafts occur) and ``draft_model`` (drafts in every step, is accepted
+at every position, greedy and sampled alike): together they reach every case of the
+arithmetic. The long form, marked ``full``, takes the others too.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from vllm_server import METHODS, Server, ready, serve
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from otlp_receiver import Receiver, receive  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SHORT_FORM = ("baseline", "ngram", "draft_model")
+
+
+@pytest.fixture(scope="session")
+def receiver() -> Iterator[Receiver]:
+    with receive() as listening:
+        yield listening
+
+
+@pytest.fixture(
+    scope="session",
+    params=[
+        pytest.param(name, marks=() if name in _SHORT_FORM else pytest.mark.full)
+        for name in METHODS
+    ],
+)
+def server(
+    request: pytest.FixtureRequest,
+    receiver: Receiver,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Server]:
+    try:
+        ready(models=True)
+    except subprocess.CalledProcessError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"vLLM cannot be installed here: {error}")
+    log = tmp_path_factory.mktemp("vllm") / f"{request.param}.log"
+    traces = ("--otlp-traces-endpoint", receiver.grpc_endpoint)
+    with serve(METHODS[request.param], log, extra_flags=traces) as started:
+        print(f"vLLM ({request.param}) was ready after {started.started_in_s:.0f} s")
+        yield started
