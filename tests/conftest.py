@@ -6,6 +6,7 @@ import faulthandler
 import os
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 if TYPE_CHECKING:
@@ -16,6 +17,10 @@ os.environ["OTEL_SPECDECODE_RERAISE"] = "true"
 for _name in [name for name in os.environ if name.startswith(("OTEL_", "OPENAI_"))]:
     if _name != "OTEL_SPECDECODE_RERAISE":
         del os.environ[_name]
+
+# A busy machine is no failure, and the long form of a test asks for more by itself.
+hypothesis.settings.register_profile("short", deadline=None, max_examples=50)
+hypothesis.settings.load_profile("short")
 
 _LONGEST_TEST_S = 120
 _LONGEST_FULL_TEST_S = 1800
