@@ -222,7 +222,9 @@ class ChunkReader:
         if _other_content(delta):
             self.swallowed = True
             tally.add_content_chunk(at)
-        elif _is_role_chunk(choice, delta) and tally.num_choice_chunks == 0:
+        elif _is_role_chunk(choice, delta) and not (
+            tally.num_content_chunks or tally.num_empty_chunks
+        ):
             tally.add_role_chunk(at)
         else:
             tally.add_choice_chunk(at)

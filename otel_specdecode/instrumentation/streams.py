@@ -44,13 +44,6 @@ class _ObservedSteps:
             # The constructor failed, so that there is nothing to end.
             return
 
-    def _read_guarded(self, chunk: Any, at: float) -> bool:
-        try:
-            return self._read(chunk, at)
-        except Exception as error:  # noqa: BLE001 (never break the caller)
-            note_unread(self._tally, chunk, at, error)
-            return False
-
 
 class ObservedIterator(_ObservedSteps):
     """Hands on the chunks of a client's iterator and reports their arrival."""
@@ -68,7 +61,6 @@ class ObservedIterator(_ObservedSteps):
         returned_at = self._returned_at
         if returned_at is not None:
             self._tally.consumer_s += monotonic_s() - returned_at
-            self._returned_at = None
         while True:
             try:
                 chunk = self._next()
@@ -79,9 +71,13 @@ class ObservedIterator(_ObservedSteps):
                 self._observation.end_with(error)
                 raise
             at = monotonic_s()
-            if not self._read_guarded(chunk, at):
-                self._returned_at = at
-                return chunk
+            try:
+                if self._read(chunk, at):
+                    continue
+            except Exception as error:  # noqa: BLE001 (never break the caller)
+                note_unread(self._tally, chunk, at, error)
+            self._returned_at = at
+            return chunk
 
 
 class AsyncObservedIterator(_ObservedSteps):
@@ -100,7 +96,6 @@ class AsyncObservedIterator(_ObservedSteps):
         returned_at = self._returned_at
         if returned_at is not None:
             self._tally.consumer_s += monotonic_s() - returned_at
-            self._returned_at = None
         while True:
             try:
                 chunk = await self._next()
@@ -111,9 +106,13 @@ class AsyncObservedIterator(_ObservedSteps):
                 self._observation.end_with(error)
                 raise
             at = monotonic_s()
-            if not self._read_guarded(chunk, at):
-                self._returned_at = at
-                return chunk
+            try:
+                if self._read(chunk, at):
+                    continue
+            except Exception as error:  # noqa: BLE001 (never break the caller)
+                note_unread(self._tally, chunk, at, error)
+            self._returned_at = at
+            return chunk
 
 
 @lru_cache(maxsize=64)
@@ -212,4 +211,7 @@ def _named_like(observed: Any, stream_cls: Any) -> Any:
     observed.__qualname__ = original.__qualname__
     observed.__module__ = original.__module__
     observed.__doc__ = original.__doc__
+    if original is not stream_cls:
+        # `Stream[Chunk](...)` says so of itself.
+        observed.__orig_class__ = stream_cls
     return observed

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from otel_specdecode.model.gaps import GAP_BOUNDS_S, ChunkGaps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,64 +63,66 @@ class StreamTally:
     """Counts the chunks of one stream while they arrive.
 
     The one mutable object of a stream. Readings are seconds of any one monotonic
-    clock; `freeze` turns them into offsets from the request.
+    clock; `freeze` turns them into offsets from the request. Each kind of chunk is
+    counted apart, so that a content chunk, the usual kind, touches the fewest fields.
+
+    Attributes:
+        num_content_chunks: chunks that carried generated content.
+        num_empty_chunks: chunks with a choice that carried none; steps all the same.
+        consumer_s: time that the application spent between two reads, seconds.
     """
 
     __slots__ = (
+        "_first_content_at",
+        "_first_other_choice_at",
         "_gap_counts",
         "_gap_max",
+        "_last_content_at",
+        "_last_other_at",
+        "_last_other_choice_at",
+        "_num_other_chunks",
+        "_num_role_chunks",
         "consumer_s",
-        "first_choice_at",
-        "first_content_at",
-        "last_choice_at",
-        "last_chunk_at",
-        "last_content_at",
-        "num_choice_chunks",
-        "num_chunks",
         "num_content_chunks",
+        "num_empty_chunks",
     )
 
     def __init__(self) -> None:
-        self.num_chunks = 0
-        self.num_choice_chunks = 0
         self.num_content_chunks = 0
-        self.first_choice_at: float | None = None
-        self.first_content_at: float | None = None
-        self.last_content_at: float | None = None
-        self.last_choice_at: float | None = None
-        self.last_chunk_at: float | None = None
+        self.num_empty_chunks = 0
         self.consumer_s = 0.0
+        self._num_role_chunks = 0
+        self._num_other_chunks = 0
+        self._first_content_at: float | None = None
+        self._last_content_at: float | None = None
+        self._first_other_choice_at: float | None = None
+        self._last_other_choice_at: float | None = None
+        self._last_other_at: float | None = None
         self._gap_counts = [0] * (len(GAP_BOUNDS_S) + 1)
         self._gap_max = 0.0
 
     def add_chunk(self, at: float) -> None:
         """Note a chunk without a choice."""
-        self.num_chunks += 1
-        self.last_chunk_at = at
+        self._num_other_chunks += 1
+        self._last_other_at = at
 
     def add_role_chunk(self, at: float) -> None:
         """Note a chunk that only says who speaks; it is no engine step."""
-        self.num_chunks += 1
-        self.last_chunk_at = self.last_choice_at = at
-        if self.first_choice_at is None:
-            self.first_choice_at = at
+        self._num_role_chunks += 1
+        self._add_choice(at)
 
     def add_choice_chunk(self, at: float) -> None:
         """Note a chunk with a choice that carries no content: a step all the same."""
-        self.add_role_chunk(at)
-        self.num_choice_chunks += 1
+        self.num_empty_chunks += 1
+        self._add_choice(at)
 
     def add_content_chunk(self, at: float) -> None:
         """Note a chunk that carries generated content."""
-        self.num_chunks += 1
-        self.num_choice_chunks += 1
         self.num_content_chunks += 1
-        before = self.last_content_at
-        self.last_chunk_at = self.last_choice_at = self.last_content_at = at
+        before = self._last_content_at
+        self._last_content_at = at
         if before is None:
-            self.first_content_at = at
-            if self.first_choice_at is None:
-                self.first_choice_at = at
+            self._first_content_at = at
             return
         gap = at - before
         if gap > self._gap_max:
@@ -126,24 +132,33 @@ class StreamTally:
     def freeze(self, requested_at: float) -> Arrivals:
         """Turn the readings into offsets from `requested_at`."""
 
-        def since(at: float | None) -> float | None:
-            return None if at is None else at - requested_at
+        def since(pick: Callable[[Iterable[float]], float], *at: float | None) -> Any:
+            known = [reading for reading in at if reading is not None]
+            return pick(known) - requested_at if known else None
 
-        first, last = self.first_content_at, self.last_content_at
-        spread = 0.0 if first is None or last is None else last - first
+        first, last = self._first_content_at, self._last_content_at
+        other_choice = self._last_other_choice_at
+        num_choice_chunks = self.num_content_chunks + self.num_empty_chunks
         return Arrivals(
-            num_chunks=self.num_chunks,
-            num_choice_chunks=self.num_choice_chunks,
+            num_chunks=num_choice_chunks
+            + self._num_role_chunks
+            + self._num_other_chunks,
+            num_choice_chunks=num_choice_chunks,
             num_content_chunks=self.num_content_chunks,
-            first_choice_s=since(self.first_choice_at),
-            first_content_s=since(first),
-            last_content_s=since(last),
-            last_choice_s=since(self.last_choice_at),
-            last_chunk_s=since(self.last_chunk_at),
+            first_choice_s=since(min, first, self._first_other_choice_at),
+            first_content_s=since(min, first),
+            last_content_s=since(max, last),
+            last_choice_s=since(max, last, other_choice),
+            last_chunk_s=since(max, last, other_choice, self._last_other_at),
             gaps=ChunkGaps(
                 counts=tuple(self._gap_counts),
-                sum_s=spread,
+                sum_s=0.0 if first is None or last is None else last - first,
                 max_s=self._gap_max if self.num_content_chunks > 1 else None,
             ),
             consumer_s=self.consumer_s,
         )
+
+    def _add_choice(self, at: float) -> None:
+        self._last_other_choice_at = at
+        if self._first_other_choice_at is None:
+            self._first_other_choice_at = at
