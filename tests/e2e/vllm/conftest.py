@@ -19,7 +19,7 @@ from vllm_server import METHODS, Server, ready, serve
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from otlp_receiver import Receiver, receive  # noqa: E402
+from otlp_receiver import Receiver, receive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from vllm_server import MODEL
 import otel_specdecode
 
 if TYPE_CHECKING:
-    from vllm_server import Server
+    from collections.abc import Iterator
 
 _PROMPTS = (
     "def read(self, size=-1):",
@@ -65,39 +65,39 @@ def mixed_requests(num: int) -> list[Request]:
 
 def request(prompt: str = _PROMPTS[0], *, chat: bool = True, **options: Any) -> Request:
     """Return one request; greedy, not streamed, unless ``options`` say else."""
-    content = {"prompt": prompt}
+    content: dict[str, Any] = {"prompt": prompt}
     if chat:
         content = {"messages": [{"role": "user", "content": prompt}]}
     defaults = {"model": MODEL, "stream": False, "temperature": 0, "max_tokens": 40}
     return Request(chat=chat, options={**content, **defaults, **options})
 
 
-def send(server: Server, requests: list[Request], way: Way) -> None:
-    """Send every request with a wrapped client, and read every stream to its end."""
+def send(url: str, requests: list[Request], way: Way) -> None:
+    """Send every request to the server at ``url``; read every stream to its end."""
     match way:
         case Way.SYNC_1 | Way.SYNC_8:
-            _send_sync(server, requests, 1 if way is Way.SYNC_1 else _CONCURRENCY)
+            _send_sync(url, requests, 1 if way is Way.SYNC_1 else _CONCURRENCY)
         case Way.ASYNC_1 | Way.ASYNC_8:
             concurrency = 1 if way is Way.ASYNC_1 else _CONCURRENCY
-            asyncio.run(_send_async(server, requests, concurrency))
+            asyncio.run(_send_async(url, requests, concurrency))
 
 
-def sync_client(server: Server) -> OpenAI:
-    """Return a wrapped client of this server that does not retry."""
+def sync_client(url: str) -> OpenAI:
+    """Return a wrapped client of the server at ``url`` that does not retry."""
     return otel_specdecode.wrap(
-        OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0)
+        OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
     )
 
 
-def async_client(server: Server) -> AsyncOpenAI:
-    """Return a wrapped asynchronous client of this server that does not retry."""
+def async_client(url: str) -> AsyncOpenAI:
+    """Return a wrapped asynchronous client that does not retry."""
     return otel_specdecode.wrap(
-        AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0)
+        AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
     )
 
 
-def _send_sync(server: Server, requests: list[Request], concurrency: int) -> None:
-    with sync_client(server) as client, ThreadPoolExecutor(concurrency) as pool:
+def _send_sync(url: str, requests: list[Request], concurrency: int) -> None:
+    with sync_client(url) as client, ThreadPoolExecutor(concurrency) as pool:
 
         def one(wanted: Request) -> None:
             resource = client.chat.completions if wanted.chat else client.completions
@@ -109,11 +109,9 @@ def _send_sync(server: Server, requests: list[Request], concurrency: int) -> Non
         list(pool.map(one, requests))
 
 
-async def _send_async(
-    server: Server, requests: list[Request], concurrency: int
-) -> None:
+async def _send_async(url: str, requests: list[Request], concurrency: int) -> None:
     limit = asyncio.Semaphore(concurrency)
-    async with async_client(server) as client:
+    async with async_client(url) as client:
 
         async def one(wanted: Request) -> None:
             resource = client.chat.completions if wanted.chat else client.completions
@@ -126,7 +124,9 @@ async def _send_async(
         await asyncio.gather(*map(one, requests))
 
 
-def _shuffled(kinds: Any) -> Any:
+def _shuffled(
+    kinds: Iterator[tuple[bool, bool, float, int]],
+) -> Iterator[tuple[bool, bool, float, int]]:
     """Repeat the combinations in a fixed order in which neighbours differ."""
     every = list(kinds)
     # 48 combinations; a stride without a common divisor visits each of them once.

@@ -113,6 +113,11 @@ class Server:
         """The root, without the ``/v1`` of the OpenAI API."""
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def speculates(self) -> bool:
+        """Whether it drafts tokens at all."""
+        return self.method.speculative is not None
+
     def metrics_text(self) -> str:
         """Return what ``/metrics`` says now."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
@@ -204,6 +209,8 @@ def _environment() -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "VLLM_NO_USAGE_STATS": "1",
         "HF_HUB_OFFLINE": "1",
+        # Spans leave the server soon after their request, not after five seconds.
+        "OTEL_BSP_SCHEDULE_DELAY": "200",
         "TRANSFORMERS_OFFLINE": "1",
     }
 

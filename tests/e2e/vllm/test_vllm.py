@@ -1,0 +1,208 @@
+"""What the wrapper records is what a real vLLM counted, for every way of speculating.
+
+Each test opens a window: the server's counters are read before and after, and nothing
+else uses the server in between. Equality is exact. Where the server counts what no
+client can see, the requests have a window of their own and the test says what it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from client_counts import recorded
+from load import Way, async_client, mixed_requests, request, send, sync_client
+from plain_http import payloads, sums
+from server_counters import window
+
+import otel_specdecode
+from otel_specdecode.model import AcceptanceState, Outcome, Totals, UsageOrigin
+
+if TYPE_CHECKING:
+    from load import Request
+    from vllm_server import Server
+
+    from otel_specdecode import RequestRecord
+
+pytestmark = pytest.mark.e2e
+
+# A token of a tiny model arrives within milliseconds, and one delayed read is many
+# times that: long answers, so that the ends of the stream weigh little.
+_LONG_ANSWER = request(stream=True, max_tokens=160, extra_body={"ignore_eos": True})
+_ENDLESS = request(stream=True, max_tokens=1500, extra_body={"ignore_eos": True})
+_LEFT_AFTER = 8
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_the_payloads_of_raw_responses_add_up_to_the_servers_counters(
+    server: Server, concurrency: int
+) -> None:
+    bodies = [each.body for each in mixed_requests(24)]
+    with window(server) as counted:
+        found = payloads(server, bodies, concurrency)
+    assert sums(found) == counted.difference
+
+
+@pytest.mark.parametrize("way", list(Way))
+def test_what_the_wrapper_recorded_adds_up_to_the_servers_counters(
+    server: Server, way: Way
+) -> None:
+    requests = mixed_requests(30)
+    with window(server) as counted, otel_specdecode.capture() as records:
+        send(server.url, requests, way)
+    assert {record.outcome for record in records} == {Outcome.COMPLETED}
+    assert len(records) == len(requests)
+    assert recorded(records) == counted.difference
+    # Equal because there is nothing to count would prove nothing.
+    assert bool(counted.difference.accepted_tokens) is server.speculates
+
+
+def test_a_request_ended_by_a_stop_token_is_counted_whole(server: Server) -> None:
+    # The engine itself ends it, so that the response carries the counts.
+    (answer,) = payloads(server, [request(return_token_ids=True).body], 1)
+    stop = {"stop_token_ids": answer["choices"][0]["token_ids"][15:16]}
+    requests = [request(stream=each, extra_body=stop) for each in (True, False)]
+    with window(server) as counted, otel_specdecode.capture() as records:
+        send(server.url, requests, Way.SYNC_1)
+    assert {record.finish_reasons for record in records} == {("stop",)}
+    assert recorded(records) == counted.difference
+    assert bool(counted.difference.spec_steps) is server.speculates
+
+
+def test_of_a_request_ended_by_a_stop_string_only_the_tokens_are_known(
+    server: Server,
+) -> None:
+    # vLLM finds a stop string in its front end and then tells the engine, which keeps
+    # the counts of the request to itself: R, D and C are in /metrics alone.
+    stops = {"stop": ["e"], "extra_body": {"min_tokens": 20, "ignore_eos": True}}
+    requests = _both_ways_of(max_tokens=200, **stops)
+    with window(server) as counted, otel_specdecode.capture() as records:
+        send(server.url, requests, Way.SYNC_1)
+    assert {record.finish_reasons for record in records} == {("stop",)}
+    assert {record.acceptance_state for record in records} == {AcceptanceState.ABSENT}
+    assert recorded(records).output_tokens == counted.difference.output_tokens
+    assert bool(counted.difference.spec_steps) is server.speculates
+
+
+def test_of_several_choices_only_the_tokens_are_known(server: Server) -> None:
+    # vLLM reports acceptance for requests with one choice alone.
+    requests = [
+        *_both_ways_of(n=2, temperature=1.0),
+        *(
+            request(["def f(", "class A:"], chat=False, stream=stream)
+            for stream in (True, False)
+        ),
+    ]
+    with window(server) as counted, otel_specdecode.capture() as records:
+        send(server.url, requests, Way.SYNC_1)
+    assert {record.acceptance_state for record in records} == {
+        AcceptanceState.NOT_APPLICABLE
+    }
+    assert recorded(records).output_tokens == counted.difference.output_tokens
+    assert bool(counted.difference.spec_steps) is server.speculates
+
+
+def test_of_the_responses_api_only_the_tokens_are_known(server: Server) -> None:
+    # vLLM leaves metrics.speculative_decoding null there.
+    options = {"model": "spec-demo", "input": "def f(", "max_output_tokens": 40}
+    with (
+        window(server) as counted,
+        otel_specdecode.capture() as records,
+        sync_client(server.url) as client,
+    ):
+        client.responses.create(**options)
+        for _ in client.responses.create(**options, stream=True):
+            pass
+    assert {record.acceptance_state for record in records} == {
+        AcceptanceState.NOT_APPLICABLE
+    }
+    assert recorded(records).output_tokens == counted.difference.output_tokens
+    assert bool(counted.difference.spec_steps) is server.speculates
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_of_a_stream_left_half_way_nothing_is_made_up(
+    server: Server, asynchronous: bool
+) -> None:
+    # Usage and acceptance are on the last chunk, which a client that hangs up never
+    # gets, while the server has counted every step up to the abort.
+    with window(server) as counted, otel_specdecode.capture() as records:
+        if asynchronous:
+            asyncio.run(_leave_half_way_async(server.url))
+        else:
+            _leave_half_way(server.url)
+    (record,) = records
+    assert record.outcome is Outcome.ABANDONED
+    assert (record.usage, record.acceptance) == (None, None)
+    assert record.num_content_chunks == _LEFT_AFTER
+    assert counted.difference.output_tokens >= _LEFT_AFTER
+    assert bool(counted.difference.spec_steps) is server.speculates
+
+
+def test_a_caller_who_did_not_ask_for_usage_never_sees_it(server: Server) -> None:
+    with otel_specdecode.capture() as records, sync_client(server.url) as client:
+        chunks = list(client.chat.completions.create(**request(stream=True).options))
+    assert all(chunk.choices and chunk.usage is None for chunk in chunks)
+    assert [record.usage_origin for record in records] == [UsageOrigin.FORCED]
+    assert records[0].num_output_tokens == records[0].usage.output_tokens
+
+
+def test_time_per_output_token_is_the_engines_own_within_five_percent(
+    server: Server,
+) -> None:
+    with otel_specdecode.capture() as records:
+        send(server.url, [_LONG_ANSWER] * 12, Way.SYNC_1)
+    assert Totals.of(records).tpot_s == pytest.approx(_engine_tpot_s(records), rel=0.05)
+
+
+def test_time_per_output_token_is_reported_beside_the_engines_under_load(
+    server: Server,
+) -> None:
+    with otel_specdecode.capture() as records:
+        send(server.url, [_LONG_ANSWER] * 24, Way.ASYNC_8)
+    client_s, engine_s = Totals.of(records).tpot_s, _engine_tpot_s(records)
+    print(
+        f"{server.method.name}, 8 at once: TPOT {client_s * 1000:.2f} ms at the"
+        f" client, {engine_s * 1000:.2f} ms in the engine"
+    )
+    # No bound: at eight at once a chunk waits for the client's other streams.
+    assert client_s > 0
+    assert engine_s > 0
+
+
+def _engine_tpot_s(records: list[RequestRecord]) -> float:
+    """Seconds a token by the engine's clock: its first token is the prefill's."""
+    decode_s = sum(record.server_timing.decode_s for record in records)
+    return decode_s / sum(record.num_output_tokens - 1 for record in records)
+
+
+def _both_ways_of(**options: object) -> list[Request]:
+    """Return chat and completion, streamed and not, with the same options."""
+    return [
+        request(chat=chat, stream=stream, **options)
+        for chat in (True, False)
+        for stream in (True, False)
+    ]
+
+
+def _leave_half_way(url: str) -> None:
+    with sync_client(url) as client:
+        stream = client.chat.completions.create(**_ENDLESS.options)
+        with stream:
+            num_content_chunks = 0
+            for chunk in stream:
+                num_content_chunks += bool(chunk.choices[0].delta.content)
+                if num_content_chunks == _LEFT_AFTER:
+                    break
+
+
+async def _leave_half_way_async(url: str) -> None:
+    async with async_client(url) as client:
+        stream = await client.chat.completions.create(**_ENDLESS.options)
+        async with stream:
+            num_content_chunks = 0
+            async for chunk in stream:
+                num_content_chunks += bool(chunk.choices[0].delta.content)
+                if num_content_chunks == _LEFT_AFTER:
+                    break
