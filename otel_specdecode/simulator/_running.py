@@ -38,7 +38,9 @@ class Running:
         self._ended = True
         answer = self._answer
         self._engine.num_active -= len(answer.choices)
-        finished = all(choice.finished for choice in answer.choices)
+        left = [choice for choice in answer.choices if not choice.finished]
+        answer.tally.finish_reasons += ["abort"] * len(left)
+        finished = not left
         answer.tally.num_finished = int(finished)
         self._ledger.close(answer.tally, _entry(answer, finished=finished))
         if finished:
