@@ -19,7 +19,12 @@ for _name in [name for name in os.environ if name.startswith(("OTEL_", "OPENAI_"
         del os.environ[_name]
 
 # A busy machine is no failure, and the long form of a test asks for more by itself.
-hypothesis.settings.register_profile("short", deadline=None, max_examples=50)
+hypothesis.settings.register_profile(
+    "short",
+    deadline=None,
+    max_examples=50,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
 hypothesis.settings.load_profile("short")
 
 _LONGEST_TEST_S = 120
