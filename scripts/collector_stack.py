@@ -120,24 +120,41 @@ class Program:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Ports:
+    """Where a collector listens: OTLP twice, health, own metrics, scrape page."""
+
+    grpc: int = field(default_factory=free_port)
+    http: int = field(default_factory=free_port)
+    health: int = field(default_factory=free_port)
+    telemetry: int = field(default_factory=free_port)
+    scrape: int = field(default_factory=free_port)
+
+    def variables(self) -> dict[str, str]:
+        """The same as variables of the bundle's configuration."""
+        return {
+            "SPECDECODE_OTLP_GRPC_ENDPOINT": f"127.0.0.1:{self.grpc}",
+            "SPECDECODE_OTLP_HTTP_ENDPOINT": f"127.0.0.1:{self.http}",
+            "SPECDECODE_HEALTH_ENDPOINT": f"127.0.0.1:{self.health}",
+            "SPECDECODE_TELEMETRY_PORT": str(self.telemetry),
+            "SPECDECODE_PROMETHEUS_ENDPOINT": f"127.0.0.1:{self.scrape}",
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
 class Collector:
     """A running collector and where it listens."""
 
     program: Program
-    grpc_port: int
-    http_port: int
-    health_port: int
-    telemetry_port: int
-    scrape_port: int
+    ports: Ports
 
     @property
-    def http(self) -> str:
+    def url(self) -> str:
         """Base URL for OTLP over HTTP."""
-        return f"http://127.0.0.1:{self.http_port}"
+        return f"http://127.0.0.1:{self.ports.http}"
 
     def own_metrics(self) -> str:
         """The page with the collector's own metrics."""
-        return get(f"http://127.0.0.1:{self.telemetry_port}/metrics")
+        return get(f"http://127.0.0.1:{self.ports.telemetry}/metrics")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +238,7 @@ class Stack:
         *overlays: str,
         env: Mapping[str, str] | None = None,
         settings: Sequence[str] = (),
-        ports: Collector | None = None,
+        ports: Ports | None = None,
     ) -> Collector:
         """A collector from `base.yaml` and the named overlays.
 
@@ -229,37 +246,24 @@ class Stack:
             overlays: names in `collector/config`, without the suffix.
             env: more variables of the configuration.
             settings: more settings, as `processors::memory_limiter::limit_mib: 64`.
-            ports: a collector that ran before, whose ports this one takes over.
+            ports: where it listens, such as where another did before.
         """
-        numbers = {
-            name: getattr(ports, name) if ports else free_port()
-            for name in (
-                "grpc_port",
-                "http_port",
-                "health_port",
-                "telemetry_port",
-                "scrape_port",
-            )
-        }
+        ports = ports or Ports()
         command = [str(binaries()["otelcol-specdecode"])]
         for name in ("base", *overlays):
             command += ["--config", str(BUNDLE / "config" / f"{name}.yaml")]
         for setting in settings:
             command += ["--config", f"yaml:{setting}"]
         variables = {
-            "SPECDECODE_OTLP_GRPC_ENDPOINT": f"127.0.0.1:{numbers['grpc_port']}",
-            "SPECDECODE_OTLP_HTTP_ENDPOINT": f"127.0.0.1:{numbers['http_port']}",
-            "SPECDECODE_HEALTH_ENDPOINT": f"127.0.0.1:{numbers['health_port']}",
-            "SPECDECODE_TELEMETRY_PORT": str(numbers["telemetry_port"]),
-            "SPECDECODE_PROMETHEUS_ENDPOINT": f"127.0.0.1:{numbers['scrape_port']}",
             "SPECDECODE_SCRAPE_INTERVAL": "1s",
             "SPECDECODE_SCRAPE_TIMEOUT": "1s",
             "SPECDECODE_VLLM_TARGETS": "[]",
+            **ports.variables(),
             **(env or {}),
         }
         program = self.start("collector", command, env=variables)
-        program.wait_ready(f"http://127.0.0.1:{numbers['health_port']}/")
-        return Collector(program=program, **numbers)
+        program.wait_ready(f"http://127.0.0.1:{ports.health}/")
+        return Collector(program=program, ports=ports)
 
     def prometheus(
         self,
@@ -368,8 +372,8 @@ def _point_at(
     config: dict[str, Any], collector: Collector | None, alertmanager_port: int | None
 ) -> None:
     ports = {
-        "otelcol": collector.telemetry_port if collector else None,
-        "specdecode": collector.scrape_port if collector else None,
+        "otelcol": collector.ports.telemetry if collector else None,
+        "specdecode": collector.ports.scrape if collector else None,
     }
     jobs = [job for job in config["scrape_configs"] if ports[job["job_name"]]]
     for job in jobs:

@@ -14,6 +14,17 @@ def _panel(
     )
 
 
+def _flows(word: str, name: str, by: str) -> tuple[Target, ...]:
+    """Spans and data points apart: with equal labels one query fails on both."""
+    return tuple(
+        Target(
+            expr=q.collector_rate(f"{name}_{signal}", (by,)),
+            legend=f"{signal.replace('metric_', '')} {word} {{{{{by}}}}}",
+        )
+        for signal in ("spans", "metric_points")
+    )
+
+
 def _by(label: str) -> Target:
     return Target(
         expr=q.client_rate("requests_total", (label,)), legend=f"{{{{{label}}}}}"
@@ -92,36 +103,17 @@ _COLLECTOR = (
         "Accepted and refused",
         "cps",
         "Spans and data points that clients handed in a second.",
-        Target(
-            expr=q.collector_rate(
-                "receiver_accepted_(?:spans|metric_points)", ("receiver",)
-            ),
-            legend="accepted {{receiver}}",
-        ),
-        Target(
-            expr=q.collector_rate(
-                "receiver_refused_(?:spans|metric_points)", ("receiver",)
-            ),
-            legend="refused {{receiver}}",
-        ),
+        *_flows("accepted", "receiver_accepted", "receiver"),
+        *_flows("refused", "receiver_refused", "receiver"),
     ),
     _panel(
         "Sent and failed",
         "cps",
-        "Spans and data points that backends took a second, and that were given up.",
-        Target(
-            expr=q.collector_rate(
-                "exporter_sent_(?:spans|metric_points)", ("exporter",)
-            ),
-            legend="sent {{exporter}}",
-        ),
-        Target(
-            expr=q.collector_rate(
-                "exporter_(?:send|enqueue)_failed_(?:spans|metric_points)",
-                ("exporter",),
-            ),
-            legend="failed {{exporter}}",
-        ),
+        "Spans and data points that backends took a second, and that were given up. "
+        "What never failed has no series.",
+        *_flows("sent", "exporter_sent", "exporter"),
+        *_flows("failed", "exporter_send_failed", "exporter"),
+        *_flows("not queued", "exporter_enqueue_failed", "exporter"),
     ),
     _panel(
         "Queue, share of its size",

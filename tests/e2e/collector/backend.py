@@ -1,0 +1,99 @@
+"""A backend that keeps what the collector sends it, byte for byte."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+from collections import Counter
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+)
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
+    from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+
+class Backend:
+    """Everything that arrived.
+
+    Attributes:
+        bodies: path and uncompressed body of each request, in order.
+        headers: the headers of each request.
+    """
+
+    def __init__(self) -> None:
+        self.bodies: list[tuple[str, bytes]] = []
+        self.headers: list[dict[str, str]] = []
+        self.url = ""
+
+    def spans(self) -> list[Span]:
+        """Every span, decoded."""
+        return [
+            span
+            for path, body in list(self.bodies)
+            if path == "/v1/traces"
+            for resource in ExportTraceServiceRequest.FromString(body).resource_spans
+            for scope in resource.scope_spans
+            for span in scope.spans
+        ]
+
+    def metrics(self) -> list[Metric]:
+        """Every metric, decoded."""
+        return [
+            metric
+            for path, body in list(self.bodies)
+            if path == "/v1/metrics"
+            for resource in ExportMetricsServiceRequest.FromString(
+                body
+            ).resource_metrics
+            for scope in resource.scope_metrics
+            for metric in scope.metrics
+        ]
+
+    def times_arrived(self) -> Counter[bytes]:
+        """How often each span arrived, by its id."""
+        return Counter(span.span_id for span in self.spans())
+
+
+@contextmanager
+def serving(backend: Backend, port: int = 0) -> Iterator[Backend]:
+    """Takes OTLP over HTTP for the length of a `with` block."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            if self.headers.get("Content-Encoding") == "gzip":
+                body = gzip.decompress(body)
+            backend.bodies.append((self.path, body))
+            backend.headers.append(dict(self.headers))
+            self.send_response(200)
+            self.send_header("Content-Type", "application/x-protobuf")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Quiet: what arrived is asserted, not read."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    backend.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield backend
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,309 @@
+"""An application, servers that speculate, the collector and its stores, together.
+
+A real vLLM and the simulator with two engines serve; the application sends under the
+wrapper; every rule, alert and panel of the bundle is then asked of the Prometheus that
+they fed, and the traces of the Jaeger.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import generate
+import pytest
+import yaml
+from collector_stack import (
+    BUNDLE,
+    Collector,
+    Jaeger,
+    Ports,
+    Prometheus,
+    free_port,
+    wait_until,
+)
+from traffic import run_application, send_counter
+from vllm_server import METHODS, serve
+
+from otel_specdecode.simulator import Profile, Speculation, simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from collector_stack import Stack
+
+pytestmark = pytest.mark.e2e
+
+SIMULATED = Profile(
+    model="simulated",
+    num_engines=2,
+    time_scale=0.02,
+    timing_fields=True,
+    speculation=Speculation(method="mtp", acceptance_by_position=(0.9, 0.6, 0.3)),
+)
+MODELS = ("simulated", "spec-demo")
+CLIENT_SUMS = (
+    "requests",
+    "output_tokens",
+    "content_chunks",
+    "spec_steps",
+    "draft_tokens",
+    "accepted_tokens",
+)
+SAME_ON_BOTH_SIDES = {
+    "draft_tokens": "spec_decode_num_draft_tokens",
+    "accepted_tokens": "spec_decode_num_accepted_tokens",
+    "spec_steps": "spec_decode_num_drafts",
+    "output_tokens": "generation_tokens",
+    "requests": "request_success",
+}
+
+
+@dataclass(frozen=True)
+class BothSides:
+    """What ran, and what the application said of itself."""
+
+    collector: Collector
+    prometheus: Prometheus
+    jaeger: Jaeger
+    recorded: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def sides(
+    module_stack: Stack, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[BothSides]:
+    ports, prometheus_port = Ports(), free_port()
+    traces = ("--otlp-traces-endpoint", f"http://127.0.0.1:{ports.grpc}")
+    log: Path = tmp_path_factory.mktemp("vllm") / "vllm.log"
+    with (
+        simulate(SIMULATED) as simulator,
+        serve(METHODS["ngram"], log, extra_flags=traces) as vllm,
+    ):
+        jaeger = module_stack.jaeger()
+        servers = [simulator.root_url, vllm.url]
+        collector = module_stack.collector(
+            "export-prometheus-otlp",
+            "export-traces",
+            ports=ports,
+            env={
+                "SPECDECODE_PROMETHEUS_URL": f"http://127.0.0.1:{prometheus_port}",
+                "SPECDECODE_TRACES_ENDPOINT": jaeger.otlp,
+                "SPECDECODE_VLLM_TARGETS": json.dumps(
+                    [url.removeprefix("http://") for url in servers]
+                ),
+            },
+        )
+        prometheus = module_stack.prometheus(collector=collector, port=prometheus_port)
+        # What the counters stood at before the first request.
+        wait_until(
+            "the first scrape of both servers",
+            lambda: prometheus.value('sum(up{job="vllm"})') == len(servers),
+        )
+        # What does not happen here by itself; a panel and an alert wait for each.
+        send_counter(
+            collector.url,
+            "specdecode.client.telemetry_dropped",
+            3,
+            {"specdecode.reason": "attribute_limit"},
+        )
+        send_counter(
+            collector.url,
+            "specdecode.client.chunk_count_sites",
+            1,
+            {"specdecode.rule": "made-up"},
+        )
+        recorded = run_application(
+            collector.url,
+            [
+                {"base_url": simulator.base_url, "model": "simulated", "rounds": 4},
+                {"base_url": f"{vllm.url}/v1", "model": "spec-demo", "rounds": 4},
+            ],
+            pause_s=0.6,
+        )
+        wait_until(
+            "the servers' last scrape after the application's last request",
+            lambda: all(
+                server_sum(prometheus, "generation_tokens", model)
+                == recorded[model]["output_tokens"]
+                for model in MODELS
+            ),
+            within_s=30,
+        )
+        yield BothSides(collector, prometheus, jaeger, recorded)
+
+
+def client_sum(prometheus: Prometheus, name: str, model: str) -> float | None:
+    series = f'specdecode_client_{name}_total{{gen_ai_response_model="{model}"}}'
+    return prometheus.value(f"sum({series})")
+
+
+def server_sum(prometheus: Prometheus, name: str, model: str) -> float | None:
+    return prometheus.value(f'sum(vllm:{name}_total{{model_name="{model}"}})')
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_prometheus_has_exactly_what_the_clients_recorded(
+    model: str, sides: BothSides
+) -> None:
+    stored = {name: client_sum(sides.prometheus, name, model) for name in CLIENT_SUMS}
+    assert stored == {name: sides.recorded[model][name] for name in CLIENT_SUMS}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_servers_counted_exactly_what_the_clients_were_told(
+    model: str, sides: BothSides
+) -> None:
+    clients = {
+        name: client_sum(sides.prometheus, name, model) for name in SAME_ON_BOTH_SIDES
+    }
+    servers = {
+        name: server_sum(sides.prometheus, theirs, model)
+        for name, theirs in SAME_ON_BOTH_SIDES.items()
+    }
+    assert clients == servers
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("rule", "recorded"),
+    [
+        ("model:specdecode_client_draft_acceptance:ratio_rate5m", "rate"),
+        ("job_model:vllm_draft_acceptance:ratio_rate5m", "rate"),
+        ("model:specdecode_client_mean_acceptance_length:rate5m", "length"),
+        ("job_model:vllm_mean_acceptance_length:rate5m", "length"),
+        ("model:specdecode_client_undercount_factor:ratio_rate5m", "factor"),
+    ],
+)
+def test_the_rules_ratios_are_those_of_the_records(
+    rule: str, recorded: str, model: str, sides: BothSides
+) -> None:
+    own = sides.recorded[model]
+    expected = {
+        "rate": own["draft_acceptance_rate"],
+        "length": own["mean_acceptance_length"],
+        "factor": own["stream_tokens"] / own["content_chunks"],
+    }
+    value = sides.prometheus.value(f'{rule}{{model_name="{model}"}}')
+    # rate() stretches each series to its window, several of them unequally.
+    assert value == pytest.approx(expected[recorded], rel=0.03)
+
+
+def rules(kind: str) -> dict[str, str]:
+    return {
+        rule[kind]: rule["expr"]
+        for file in sorted(BUNDLE.glob("prometheus/rules/*.yml"))
+        for group in yaml.safe_load(file.read_text())["groups"]
+        for rule in group["rules"]
+        if kind in rule
+    }
+
+
+# It looks back over an hour; the live test of alerts runs it with shorter windows.
+NEEDS_AN_HOUR = {"job_model:vllm_draft_acceptance:ratio_baseline1h"}
+# Counts streams that end without usage, of which there are none here.
+OF_WHAT_DID_NOT_HAPPEN = {"model:specdecode_client_streams_without_usage:rate5m"}
+
+
+@pytest.mark.parametrize("rule", sorted(rules("record")))
+def test_a_recording_rule_has_data_for_every_model(rule: str, sides: BothSides) -> None:
+    seen = {one["metric"].get("model_name") for one in sides.prometheus.query(rule)}
+    if rule in NEEDS_AN_HOUR | OF_WHAT_DID_NOT_HAPPEN:
+        assert seen == set()
+    else:
+        assert seen == set(MODELS)
+
+
+def test_every_alert_can_be_computed_and_only_what_happened_fires(
+    sides: BothSides,
+) -> None:
+    true_now = {
+        name for name, expr in rules("alert").items() if sides.prometheus.query(expr)
+    }
+    assert true_now == {"SpecDecodeChunkCountingSites", "SpecDecodeTelemetryDropped"}
+
+
+TARGETS = [
+    pytest.param(target, id=f"{name}:{panel['title']}:{target['legendFormat']}")
+    for name, text in generate.rendered().items()
+    for panel in json.loads(text)["panels"]
+    for target in panel.get("targets", ())
+]
+# A collector that never failed has no series of its failures.
+NEVER_FAILED = ("exporter_send_failed", "exporter_enqueue_failed")
+
+
+def filled_in(expr: str) -> str:
+    values = {"__rate_interval": "1m", "job": ".+", "instance": ".+", "model": ".*"}
+    for name, value in values.items():
+        expr = expr.replace(f"${name}", value)
+    return expr
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_panels_query_returns_data(target: dict[str, Any], sides: BothSides) -> None:
+    series = sides.prometheus.query(filled_in(target["expr"]))
+    if any(name in target["expr"] for name in NEVER_FAILED):
+        assert series == []
+    else:
+        assert series
+        assert all(one["value"][1] != "NaN" for one in series)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_panels_legend_uses_labels_that_its_series_have(
+    target: dict[str, Any], sides: BothSides
+) -> None:
+    template = target["legendFormat"]
+    for one in sides.prometheus.query(filled_in(target["expr"])):
+        labels = set(one["metric"])
+        named = {part.split("}}")[0] for part in template.split("{{")[1:]}
+        assert named <= labels
+
+
+def test_the_servers_names_arrive_with_their_colon_and_without_created_series(
+    sides: BothSides,
+) -> None:
+    series = sides.prometheus.query('group by (__name__) ({__name__=~"vllm.+"})')
+    names = {one["metric"]["__name__"] for one in series}
+    assert "vllm:spec_decode_num_drafts_total" in names
+    assert {name for name in names if not name.startswith("vllm:")} == set()
+    assert {name for name in names if name.endswith("_created")} == set()
+
+
+def spans_by_name(trace: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for span in trace["spans"]:
+        found.setdefault(span["operationName"], []).append(span)
+    return found
+
+
+@pytest.fixture(scope="module")
+def trace(sides: BothSides) -> dict[str, list[dict[str, Any]]]:
+    def whole() -> dict[str, list[dict[str, Any]]] | None:
+        stored = sides.jaeger.trace(sides.recorded["traces"]["spec-demo"])
+        spans = spans_by_name(stored) if stored else {}
+        return spans if len(spans.get("llm_request", ())) == 4 else None
+
+    # vLLM exports its spans every five seconds.
+    return wait_until("the spans of vLLM in the trace store", whole, within_s=60)
+
+
+def test_vllms_span_is_a_child_of_the_clients(
+    trace: dict[str, list[dict[str, Any]]],
+) -> None:
+    clients = {span["spanID"] for span in trace["chat spec-demo"]}
+    parents = {span["references"][0]["spanID"] for span in trace["llm_request"]}
+    assert parents == clients
+
+
+def test_vllms_span_is_completed(trace: dict[str, list[dict[str, Any]]]) -> None:
+    tags = {tag["key"]: tag["value"] for tag in trace["llm_request"][0]["tags"]}
+    assert tags["gen_ai.usage.output_tokens"] == tags["gen_ai.usage.completion_tokens"]
+    assert tags["gen_ai.usage.input_tokens"] == tags["gen_ai.usage.prompt_tokens"]
+    assert (tags["gen_ai.provider.name"], tags["gen_ai.operation.name"]) == (
+        "vllm",
+        "chat",
+    )
