@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from otel_specdecode.instrumentation import abandoned, captures
 from otel_specdecode.instrumentation._guard import failed
+from otel_specdecode.instrumentation.chunk_gaps import recording_gaps
 from otel_specdecode.instrumentation.chunk_reader import ChunkReader, reader_method
 from otel_specdecode.instrumentation.clock import monotonic_s, wall_ns
 from otel_specdecode.instrumentation.findings import Findings, extras_of
@@ -114,7 +115,11 @@ class Observation:
         read: Callable[[Any, float], bool] = getattr(
             reader, reader_method(self.view.endpoint)
         )
-        return read
+        recorder, span = self.setting.recorder, self.span
+        wanted = self.setting.options.time_per_output_chunk and self.span_owned
+        if not wanted or recorder is None or span is None:
+            return read
+        return recording_gaps(read, self, recorder, span)
 
     def read_response(self, response: Any) -> None:
         """Read an answer that is no stream."""

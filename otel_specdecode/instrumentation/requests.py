@@ -116,19 +116,26 @@ class Exchange:
 
     def _ask_for_usage(self, view: RequestView) -> UsageOrigin:
         always_there = not view.streaming or not view.endpoint.takes_stream_options
-        if always_there or view.caller_wants_usage:
+        if always_there:
             return UsageOrigin.REQUESTED
         observation = self.observation
+        if view.caller_wants_usage:
+            if observation.setting.options.continuous_usage:
+                self._add_stream_options(view)
+            return UsageOrigin.REQUESTED
         if not should_ask(view, observation.setting.options):
             return UsageOrigin.ABSENT
         base_url = observation.client.base_url
         if refusals.holds(base_url, view.model, monotonic_s()):
             return UsageOrigin.REFUSED
+        self._add_stream_options(view)
+        return UsageOrigin.FORCED
+
+    def _add_stream_options(self, view: RequestView) -> None:
         self._without_usage = self.request_options
         self.request_options = asking(
-            self.request_options, view, observation.setting.options
+            self.request_options, view, self.observation.setting.options
         )
-        return UsageOrigin.FORCED
 
     def take_back(self, error: BaseException) -> bool:
         """Prepare the caller's own request, if ours was refused for what we added.
@@ -144,8 +151,9 @@ class Exchange:
         if not refused:
             return False
         self.request_options, self._without_usage = self._without_usage, None
-        self._refused_now = True
-        self.observation.asked = UsageOrigin.REFUSED
+        if not self.observation.view.caller_wants_usage:
+            self._refused_now = True
+            self.observation.asked = UsageOrigin.REFUSED
         self.observation.sent_options = self.request_options
         self.observation.take_back_attempt()
         return True

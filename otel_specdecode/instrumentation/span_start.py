@@ -18,24 +18,32 @@ def start_name(observation: Observation) -> str:
     return operation if view.model is None else f"{operation} {view.model}"
 
 
-def start_attributes(observation: Observation) -> dict[str, str | int | float]:
-    """Return the attributes that are known before the request is sent."""
+def identity_attributes(observation: Observation) -> dict[str, str | int]:
+    """Return what is asked of whom: the standard attributes known beforehand."""
     view, client = observation.view, observation.client
-    provider = observation.setting.options.provider_name or client.provider
-    attributes: dict[str, str | int | float] = {
+    attributes: dict[str, str | int] = {
         names.OPERATION_NAME: view.endpoint.operation,
-        names.PROVIDER_NAME: provider,
+        names.PROVIDER_NAME: observation.setting.options.provider_name
+        or client.provider,
     }
-    optional = (
-        (names.REQUEST_MODEL, view.model),
-        (names.SERVER_ADDRESS, client.address),
-        (names.SERVER_PORT, client.port),
-    )
-    attributes.update((name, value) for name, value in optional if value is not None)
+    if view.model is not None:
+        attributes[names.REQUEST_MODEL] = view.model
+    if client.address is not None:
+        attributes[names.SERVER_ADDRESS] = client.address
+    if client.port is not None:
+        attributes[names.SERVER_PORT] = client.port
+    return attributes
+
+
+def start_attributes(observation: Observation) -> dict[str, str | int | float]:
+    """Return the attributes of the span that are known before the request is sent."""
+    attributes: dict[str, str | int | float] = {**identity_attributes(observation)}
+    body = observation.view.body
     for parameter, name in names.REQUEST_PARAMETERS.items():
-        value = view.body.get(parameter)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            attributes[name] = value
+        if parameter in body:
+            value = body[parameter]
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                attributes[name] = value
     frame = calling_frame()
     if frame is not None:
         attributes[names.CODE_FILE_PATH] = frame.f_code.co_filename

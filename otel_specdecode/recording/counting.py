@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from otel_specdecode.model import Acceptance, RequestRecord
 
 _OVERFLOW_ATTRIBUTES: Mapping[str, AttributeValue] = {names.OVERFLOW: True}
+_OURS_ALONE = frozenset({names.ENGINE, names.STREAMING})
 _BEYOND_LIMIT = ((names.REASON, "position_beyond_limit"),)
 RowKey = tuple[AttributeKey, str, str, str]
 
@@ -21,17 +22,34 @@ class Row:
     """The cells and attributes of requests that are alike, looked up once.
 
     Attributes:
-        attributes: those of every metric of these requests.
+        attributes: those of every metric of ours.
+        standard: those of the GenAI metrics, without what only we have a name for.
+        tokens: the same for input and for output tokens.
     """
 
-    __slots__ = ("_ended", "_key", "_positions", "_state", "_sums", "attributes")
+    __slots__ = (
+        "_ended",
+        "_key",
+        "_positions",
+        "_state",
+        "_sums",
+        "attributes",
+        "standard",
+        "tokens",
+    )
 
     def __init__(self, sums: Sums, row_key: RowKey, *, overflow: bool) -> None:
         self._key, outcome, usage, acceptance = row_key
         self._sums = sums
         self._state: dict[str, Cell] = {}
         self._positions: list[Cell] = []
-        self.attributes = _OVERFLOW_ATTRIBUTES if overflow else dict(self._key)
+        own = _OVERFLOW_ATTRIBUTES if overflow else dict(self._key)
+        self.attributes = own
+        self.standard = {k: v for k, v in own.items() if k not in _OURS_ALONE}
+        self.tokens = {
+            kind: {**self.standard, names.TOKEN_TYPE: kind}
+            for kind in (names.INPUT, names.OUTPUT)
+        }
         self._ended = (
             (names.OUTCOME, outcome),
             (names.USAGE, usage),

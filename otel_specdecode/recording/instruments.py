@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from opentelemetry.context import Context
 from opentelemetry.metrics import CallbackOptions, Histogram, Meter, Observation
 
 from otel_specdecode.recording import semconv as names
 from otel_specdecode.recording._sums import AttributeValue, Sums
 
 if TYPE_CHECKING:
-    from opentelemetry.context import Context
-
     from otel_specdecode.model import RequestRecord
+    from otel_specdecode.recording.counting import Row
 
 _Attributes = Mapping[str, AttributeValue]
+# A token count leads nobody to a trace, and an exemplar costs as much as a tenth of
+# the request; so these go without.
+_NO_SPAN = Context()
 
 
 class Instruments:
@@ -36,33 +39,29 @@ class Instruments:
             )
 
     def record(
-        self,
-        record: RequestRecord,
-        attributes: _Attributes,
-        context: Context,
-        *,
-        standard: bool,
+        self, record: RequestRecord, row: Row, context: Context, *, standard: bool
     ) -> None:
         """Record one finished request, once into each histogram that it knows of.
 
         Args:
             record: what was measured.
-            attributes: those of every metric of this request.
+            row: the attributes of this request's metrics.
             context: holds the request's span, for exemplars.
             standard: whether the GenAI metrics are ours to record.
         """
+        histograms, attributes = self._histograms, row.attributes
         for metric, value in _values(record):
             if value is not None:
-                self._histograms[metric.name].record(value, attributes, context)
+                histograms[metric.name].record(value, attributes, context)
         span = record.decode_span
         if span is not None:
-            self._histograms[names.TPOT.name].record(
+            histograms[names.TPOT.name].record(
                 span.time_per_output_token_s,
                 {**attributes, names.FIRST_CHUNK: span.first_chunk.value},
                 context,
             )
         if standard:
-            self._record_standard(record, attributes, context)
+            self._record_standard(record, row, context)
 
     def record_chunk_gap(
         self, gap_s: float, attributes: _Attributes, context: Context
@@ -72,29 +71,25 @@ class Instruments:
         self._histograms[name].record(gap_s, attributes, context)
 
     def _record_standard(
-        self, record: RequestRecord, attributes: _Attributes, context: Context
+        self, record: RequestRecord, row: Row, context: Context
     ) -> None:
-        genai = self._genai
-        self._histograms[genai.duration.name].record(
-            record.duration_s, attributes, context
-        )
+        genai, histograms = self._genai, self._histograms
+        histograms[genai.duration.name].record(record.duration_s, row.standard, context)
         first_chunk = record.time_to_first_chunk_s
         if first_chunk is not None:
-            self._histograms[genai.time_to_first_chunk.name].record(
-                first_chunk, attributes, context
+            histograms[genai.time_to_first_chunk.name].record(
+                first_chunk, row.standard, context
             )
         if record.usage is None:
             return
         counts = (
-            ("input", genai.input_tokens, record.usage.input_tokens),
-            ("output", genai.output_tokens, record.usage.output_tokens),
+            (names.INPUT, genai.input_tokens, record.usage.input_tokens),
+            (names.OUTPUT, genai.output_tokens, record.usage.output_tokens),
         )
         for kind, metric, count in counts:
             if count is not None:
-                typed = {**attributes, names.TOKEN_TYPE: kind}
-                self._histograms[metric.name].record(
-                    count, typed if genai.token_type else attributes, context
-                )
+                attributes = row.tokens[kind] if genai.token_type else row.standard
+                histograms[metric.name].record(count, attributes, _NO_SPAN)
 
 
 def _values(record: RequestRecord) -> Iterable[tuple[names.Metric, float | None]]:

@@ -20,7 +20,6 @@ from otel_specdecode.recording.instruments import Instruments
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from opentelemetry.context import Context
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import Span, TracerProvider
 
@@ -95,7 +94,7 @@ class Recorder:
         row = self._rows.of(record, metric_key(record))
         row.count(record)
         context = trace.set_span_in_context(span)
-        self._instruments.record(record, row.attributes, context, standard=owned)
+        self._instruments.record(record, row, context, standard=owned)
         if span.is_recording():
             span.set_attributes(span_attributes(record))
         if not owned:
@@ -106,9 +105,10 @@ class Recorder:
         span.end(end_time_ns)
 
     def record_chunk_gap(
-        self, gap_s: float, attributes: Mapping[str, AttributeValue], context: Context
+        self, gap_s: float, attributes: Mapping[str, AttributeValue], span: Span
     ) -> None:
         """Record one gap between chunks, for those who asked for a record a chunk."""
+        context = trace.set_span_in_context(span)
         self._instruments.record_chunk_gap(gap_s, attributes, context)
 
     def count(self, metric: names.Metric, key: AttributeKey, value: int = 1) -> None:
