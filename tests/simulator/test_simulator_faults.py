@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import openai
 import pytest
 from simulated import chat
+from simulated_clients import async_client, sync_client
 
 from otel_specdecode.errors import SimulatorError
 from otel_specdecode.simulator import (
@@ -50,14 +51,13 @@ async def _read(sim: Simulator, kind: str, directives: str, **options: Any) -> l
     """Chunks read before the stream ended or broke; the exception is the last."""
     seen: list[Any] = []
     timeout = options.pop("timeout", 30)
-    where = {"base_url": sim.base_url, "api_key": "x", "timeout": timeout}
     try:
         if kind == "sync":
-            with openai.OpenAI(max_retries=0, **where) as client:
+            with sync_client(sim, timeout=timeout) as client:
                 call = _options(directives, **options)
                 seen.extend(client.chat.completions.create(**call))
         else:
-            async with openai.AsyncOpenAI(max_retries=0, **where) as client:
+            async with async_client(sim, timeout=timeout) as client:
                 call = _options(directives, **options)
                 async for chunk in await client.chat.completions.create(**call):
                     seen.append(chunk)  # noqa: PERF401 - kept when it breaks
@@ -133,7 +133,7 @@ async def test_a_status_comes_with_its_retry_after(sim, kind, status, expected):
 
 def test_a_client_that_retries_gets_through_when_only_first_tries_fail(sim):
     before = sim.ledger.totals.num_requests
-    with openai.OpenAI(base_url=sim.base_url, api_key="x", max_retries=2) as client:
+    with sync_client(sim, max_retries=2) as client:
         call = _options("status=503, retry-after=0.001, times=2", stream=False)
         call.pop("stream_options")
         answer = client.chat.completions.create(**call)
@@ -145,7 +145,7 @@ def test_an_answer_in_one_piece_can_be_cut_off_too(sim):
     call = _options("disconnect", stream=False)
     call.pop("stream_options")
     with (
-        openai.OpenAI(base_url=sim.base_url, api_key="x", max_retries=0) as client,
+        sync_client(sim) as client,
         pytest.raises(openai.APIConnectionError),
     ):
         client.chat.completions.create(**call)

@@ -66,10 +66,10 @@ def _read_until(connection: socket.socket, end: bytes, times: int = 1) -> bytes:
 
 
 def _read_to_end(connection: socket.socket) -> bytes:
-    data = b""
+    blocks: list[bytes] = []
     while block := connection.recv(1 << 20):
-        data += block
-    return data
+        blocks.append(block)
+    return b"".join(blocks)
 
 
 def _eventually(condition: Callable[[], bool]) -> bool:
@@ -190,10 +190,11 @@ def test_deltas_merge_when_the_client_does_not_keep_up():
         simulate(Profile(time_scale=0)) as sim,
         _connected(sim, receive_buffer=4096) as connection,
     ):
-        connection.sendall(_post(body))
+        connection.sendall(_post(body, "connection: close"))
         # Nothing is read until everything is generated.
         assert _eventually(lambda: sim.ledger.totals.num_finished == 1)
-        answer = _read_until(connection, b"data: [DONE]")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        answer = _read_to_end(connection)
         totals = sim.ledger.totals
     assert totals.num_output_tokens == num_tokens
     assert answer.count(b'"choices":[{') == totals.num_choice_chunks < num_tokens

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import openai
 import pytest
+from simulated_clients import async_client, sync_client
 
 from otel_specdecode.simulator import (
     PROFILES,
@@ -40,7 +41,7 @@ def sim() -> Iterator[Simulator]:
 
 @pytest.fixture
 def client(sim: Simulator) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(base_url=sim.base_url, api_key="x", max_retries=0) as client:
+    with sync_client(sim) as client:
         yield client
 
 
@@ -178,7 +179,7 @@ async def test_64_streams_at_once_add_up_to_the_ledger(profile):
         return last
 
     with simulate(replace(profile, time_scale=0.01)) as sim:
-        async with openai.AsyncOpenAI(base_url=sim.base_url, api_key="x") as client:
+        async with async_client(sim) as client:
             lasts = await asyncio.gather(*(one(client, n) for n in range(64)))
     totals = sim.ledger.totals
     payloads = [
