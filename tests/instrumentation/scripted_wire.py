@@ -235,7 +235,8 @@ def whole_answer(body: Json) -> Json:
 
 
 def wants_usage(body: Json) -> bool:
-    return bool((body.get("stream_options") or {}).get("include_usage"))
+    options = body.get("stream_options")
+    return isinstance(options, dict) and bool(options.get("include_usage"))
 
 
 def answer_chunks(body: Json) -> list[Json]:
