@@ -1,0 +1,40 @@
+"""Requests in a parent and in its children: each is counted once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from fleet_sums import instances, known, received
+
+if TYPE_CHECKING:
+    from telemetry_bench import Bench
+
+
+FORKS = ("os.fork", "fork", "pool")
+
+
+@pytest.mark.parametrize(
+    ("ways", "protocol", "before", "given"),
+    [
+        (FORKS, "grpc", "exported", ""),
+        (FORKS, "http/protobuf", "idle", "service.instance.id=pod-7"),
+        (("spawn",), "http/protobuf", "exported", ""),
+    ],
+    ids=["forked-grpc", "forked-http", "spawned-http"],
+)
+def test_each_request_counts_once_under_the_id_of_its_process(
+    bench: Bench, ways: tuple[str, ...], protocol: str, before: str, given: str
+) -> None:
+    ended = bench.run(
+        *("children.py", before, *ways),
+        protocol=protocol,
+        OTEL_RESOURCE_ATTRIBUTES=given,
+    )
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert received(bench.receiver) == known(bench.simulator.ledger.totals)
+    ids = list(instances(bench.receiver).values())
+    assert len(ids) > len(ways)
+    assert all(len(of_one_process) == 1 for of_one_process in ids)
+    assert len(set.union(*ids)) == len(ids)
