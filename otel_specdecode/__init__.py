@@ -13,7 +13,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from otel_specdecode.errors import ConfigError, PayloadError, SpecDecodeError
+    from otel_specdecode.errors import (
+        ChunkCountWarning,
+        ConfigError,
+        PayloadError,
+        SpecDecodeError,
+    )
     from otel_specdecode.instrumentation import (
         SpecDecodeInstrumentor,
         capture,
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
     from otel_specdecode.otlp import configure
 
 __all__ = [
+    "ChunkCountWarning",
     "ConfigError",
     "PayloadError",
     "RequestRecord",
@@ -43,6 +49,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ChunkCountWarning": "otel_specdecode.errors",
     "ConfigError": "otel_specdecode.errors",
     "PayloadError": "otel_specdecode.errors",
     "RequestRecord": "otel_specdecode.model",

@@ -5,6 +5,8 @@
     * `PayloadError`: a server sent statistics that contradict themselves
     * `LintSourceError`: a file given to the linter cannot be read as Python
     * `SimulatorError`: the embedded server was asked for what it cannot do
+
+Beside it, `ChunkCountWarning`: the program takes streamed chunks for tokens.
 """
 
 from __future__ import annotations
@@ -37,3 +39,7 @@ class LintSourceError(SpecDecodeError):
 
 class SimulatorError(SpecDecodeError, ValueError):
     """A simulator profile or request asks for something impossible."""
+
+
+class ChunkCountWarning(UserWarning):
+    """A function that consumes a stream derives a token rate from its chunks."""

@@ -9,7 +9,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from otel_specdecode.instrumentation import abandoned, captures
+from otel_specdecode.instrumentation import abandoned, captures, consumers
 from otel_specdecode.instrumentation._guard import failed
 from otel_specdecode.instrumentation.chunk_gaps import recording_gaps
 from otel_specdecode.instrumentation.chunk_reader import ChunkReader, reader_method
@@ -64,6 +64,7 @@ class Observation:
         self.span_owned = True
         self.record: RequestRecord | None = None
         self.parsed = False
+        self.consumer: consumers.Consumer | None = None
         self._tags = tags
         self._requested_at = monotonic_s() if requested_at is None else requested_at
         self._request_seen = request_seen
@@ -94,6 +95,14 @@ class Observation:
     def take_back_attempt(self) -> None:
         """Note that what follows is no retry of the client's, but one of ours."""
         self._num_taken_back += 1
+
+    def note_consumer(self) -> None:
+        """Note the function that asks for the first chunk; called from that step."""
+        if self.consumer is None and self.setting.options.chunk_count_check:
+            try:
+                self.consumer = consumers.consumer_here()
+            except Exception as error:  # noqa: BLE001 (never break the caller)
+                failed("finding a consumer", error)
 
     def open_reader(self) -> ChunkReader:
         """Return the reader of this request's chunks, made when first asked for."""
@@ -189,6 +198,8 @@ class Observation:
             self.setting.recorder.finish(
                 record, self.span, owned=self.span_owned, end_time_ns=end_time_ns
             )
+        if self.consumer is not None:
+            consumers.finish(self.consumer, record, self.setting.recorder)
 
     def _freeze(
         self, outcome: Outcome, error_type: str | None, ended_at: float
@@ -229,6 +240,7 @@ class Observation:
             else reader.tally.freeze(self._requested_at),
             num_first_tokens=None if reader is None else reader.num_first_tokens,
             server_timing=findings.timing,
+            chunk_count_site=self.consumer and self.consumer.site,
             tags=self._tags,
         )
 

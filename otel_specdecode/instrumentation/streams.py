@@ -61,6 +61,8 @@ class ObservedIterator(_ObservedSteps):
         returned_at = self._returned_at
         if returned_at is not None:
             self._tally.consumer_s += monotonic_s() - returned_at
+        else:
+            self._observation.note_consumer()
         while True:
             try:
                 chunk = self._next()
@@ -96,6 +98,8 @@ class AsyncObservedIterator(_ObservedSteps):
         returned_at = self._returned_at
         if returned_at is not None:
             self._tally.consumer_s += monotonic_s() - returned_at
+        else:
+            self._observation.note_consumer()
         while True:
             try:
                 chunk = await self._next()

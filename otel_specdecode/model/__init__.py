@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from otel_specdecode.model.acceptance import Acceptance, CountError, sum_acceptance
 from otel_specdecode.model.arrivals import Arrivals, StreamTally
+from otel_specdecode.model.call_site import ChunkCountSite
 from otel_specdecode.model.chunking import classify_chunking
 from otel_specdecode.model.gaps import GAP_BOUNDS_S, ChunkGaps, QuantileBounds
 from otel_specdecode.model.kinds import (
@@ -31,6 +32,7 @@ __all__ = [
     "AcceptanceState",
     "Arrivals",
     "Bounds",
+    "ChunkCountSite",
     "ChunkGaps",
     "Chunking",
     "CountError",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from otel_specdecode.model.acceptance import Acceptance
 from otel_specdecode.model.arrivals import Arrivals
+from otel_specdecode.model.call_site import ChunkCountSite
 from otel_specdecode.model.chunking import classify_chunking
 from otel_specdecode.model.kinds import (
     AcceptanceState,
@@ -61,6 +62,8 @@ class RequestRecord:
         num_first_tokens: tokens up to and including the first content chunk as
             the server counted them; `None` when it did not.
         server_timing: the engine's clock; `None` where the server does not say.
+        chunk_count_site: where the consumer takes chunks for tokens; `None` unless
+            it was found before the request ended.
         tags: what `tag()` had set when the call was made.
     """
 
@@ -90,6 +93,7 @@ class RequestRecord:
     arrivals: Arrivals | None = None
     num_first_tokens: int | None = None
     server_timing: ServerTiming | None = None
+    chunk_count_site: ChunkCountSite | None = None
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:

@@ -49,6 +49,20 @@ def span_attributes(record: RequestRecord) -> dict[str, AttributeValue]:
     return {name: value for name, value in _all(record) if value is not None}
 
 
+def site_attributes(record: RequestRecord) -> dict[str, AttributeValue]:
+    """Return where a consumer takes chunks for tokens, and by how much it is wrong."""
+    site, factor = record.chunk_count_site, record.undercount_factor
+    if site is None:
+        return {}
+    place: dict[str, AttributeValue] = {
+        names.RULE: site.rule,
+        names.CODE_FILE_PATH: site.path,
+        names.CODE_LINE_NUMBER: site.line,
+        names.CODE_FUNCTION_NAME: site.function,
+    }
+    return place if factor is None else {**place, names.UNDERCOUNT_FACTOR: factor}
+
+
 def _all(record: RequestRecord) -> Iterator[Attribute]:
     yield names.RESPONSE_MODEL, record.response_model
     yield names.RESPONSE_ID, record.response_id
@@ -61,6 +75,8 @@ def _all(record: RequestRecord) -> Iterator[Attribute]:
     yield names.ENGINE, record.engine
     yield names.STREAMING, record.streaming
     yield names.RETRIES, record.num_retries
+    if record.chunk_count_site is not None:
+        yield names.CHUNK_COUNT_RULE, record.chunk_count_site.rule
     if record.usage is not None:
         yield names.INPUT_TOKENS, record.usage.input_tokens
         yield names.OUTPUT_TOKENS, record.usage.output_tokens

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING
 from opentelemetry import metrics, trace
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
-from otel_specdecode.model import Outcome, RequestRecord
+from otel_specdecode.model import ChunkCountSite, Outcome, RequestRecord
 from otel_specdecode.recording import semconv as names
 from otel_specdecode.recording._sums import AttributeKey, AttributeValue, Sums
-from otel_specdecode.recording.attributes import metric_key, span_attributes
+from otel_specdecode.recording.attributes import (
+    metric_key,
+    site_attributes,
+    span_attributes,
+)
 from otel_specdecode.recording.counting import Rows
 from otel_specdecode.recording.instruments import Instruments
 
@@ -97,6 +101,8 @@ class Recorder:
         self._instruments.record(record, row, context, standard=owned)
         if span.is_recording():
             span.set_attributes(span_attributes(record))
+            if record.chunk_count_site is not None:
+                span.add_event(names.CHUNK_COUNT_EVENT, site_attributes(record))
         if not owned:
             return
         if record.outcome is Outcome.ERROR:
@@ -115,6 +121,10 @@ class Recorder:
         """Add to one counter outside of a request."""
         with self._sums.lock:
             self._sums.cell(metric.name, key).value += value
+
+    def count_site(self, site: ChunkCountSite) -> None:
+        """Count a function that takes chunks for tokens, once for each."""
+        self.count(names.CHUNK_COUNT_SITES, ((names.RULE, site.rule),))
 
     def count_dropped(self, reason: str) -> None:
         """Count something that could not be recorded."""

@@ -85,6 +85,8 @@ SERVER_PREFILL_TIME: Final = "specdecode.server_prefill_time"
 SERVER_DECODE_TIME: Final = "specdecode.server_decode_time"
 RETRIES: Final = "specdecode.retries"
 CHUNK_COUNT_RULE: Final = "specdecode.chunk_count_rule"
+CHUNK_COUNT_EVENT: Final = "specdecode.chunk_count"
+"""Span event at a call site that takes chunks for tokens."""
 
 MAX_HISTOGRAM_ENTRIES: Final = 64
 """Entries of the acceptance histogram on a span, and positions counted apart."""
