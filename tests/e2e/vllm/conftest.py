@@ -25,6 +25,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SHORT_FORM = ("baseline", "ngram", "draft_model")
+_FIGURES = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture(scope="session")
+def figures(request: pytest.FixtureRequest) -> list[str]:
+    """Lines that the end of the run shows, whether or not a test fails."""
+    return request.config.stash.setdefault(_FIGURES, [])
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    lines = config.stash.get(_FIGURES, [])
+    if lines:
+        terminalreporter.section("measured on the real vLLM")
+    for line in lines:
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +60,7 @@ def receiver() -> Iterator[Receiver]:
 def server(
     request: pytest.FixtureRequest,
     receiver: Receiver,
+    figures: list[str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Server]:
     try:
@@ -54,5 +72,5 @@ def server(
     log = tmp_path_factory.mktemp("vllm") / f"{request.param}.log"
     traces = ("--otlp-traces-endpoint", receiver.grpc_endpoint)
     with serve(METHODS[request.param], log, extra_flags=traces) as started:
-        print(f"vLLM ({request.param}) was ready after {started.started_in_s:.0f} s")
+        figures.append(f"{request.param}: ready after {started.started_in_s:.0f} s")
         yield started

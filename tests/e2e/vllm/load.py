@@ -65,11 +65,21 @@ def mixed_requests(num: int) -> list[Request]:
 
 def request(prompt: str = _PROMPTS[0], *, chat: bool = True, **options: Any) -> Request:
     """Return one request; greedy, not streamed, unless ``options`` say else."""
-    content: dict[str, Any] = {"prompt": prompt}
+    content: dict[str, Any] = {"prompt": _as_chat(prompt)}
     if chat:
         content = {"messages": [{"role": "user", "content": prompt}]}
     defaults = {"model": MODEL, "stream": False, "temperature": 0, "max_tokens": 40}
     return Request(chat=chat, options={**content, **defaults, **options})
+
+
+def _as_chat(prompt: str | list[str]) -> str | list[str]:
+    """Write a completion's prompt as the chat that the models were trained on.
+
+    After a bare line of source they end at once.
+    """
+    if isinstance(prompt, list):
+        return prompt
+    return f"<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n"
 
 
 def send(url: str, requests: list[Request], way: Way) -> None:

@@ -30,6 +30,16 @@ class Counts:
     accepted_tokens: int | None = None
     by_position: tuple[int, ...] | None = None
 
+    def __str__(self) -> str:
+        text = f"T {self.output_tokens}"
+        if self.by_position is None or not self.draft_tokens:
+            return text
+        share = (self.accepted_tokens or 0) / self.draft_tokens
+        return (
+            f"{text}, R {self.spec_steps}, D {self.draft_tokens},"
+            f" C {self.accepted_tokens} ({share:.1%}), by position {self.by_position}"
+        )
+
 
 @dataclass(slots=True)
 class Window:

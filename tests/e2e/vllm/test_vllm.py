@@ -46,13 +46,14 @@ def test_the_payloads_of_raw_responses_add_up_to_the_servers_counters(
 
 @pytest.mark.parametrize("way", list(Way))
 def test_what_the_wrapper_recorded_adds_up_to_the_servers_counters(
-    server: Server, way: Way
+    server: Server, way: Way, figures: list[str]
 ) -> None:
     requests = mixed_requests(30)
     with window(server) as counted, otel_specdecode.capture() as records:
         send(server.url, requests, way)
     assert {record.outcome for record in records} == {Outcome.COMPLETED}
     assert len(records) == len(requests)
+    figures.append(f"{server.method.name}, {way}: {counted.difference}")
     assert recorded(records) == counted.difference
     # Equal because there is nothing to count would prove nothing.
     assert bool(counted.difference.accepted_tokens) is server.speculates
@@ -70,18 +71,28 @@ def test_a_request_ended_by_a_stop_token_is_counted_whole(server: Server) -> Non
     assert bool(counted.difference.spec_steps) is server.speculates
 
 
+@pytest.mark.parametrize("chat", [True, False], ids=["chat", "completion"])
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "plain"])
 def test_of_a_request_ended_by_a_stop_string_only_the_tokens_are_known(
-    server: Server,
+    server: Server, stream: bool, chat: bool
 ) -> None:
     # vLLM finds a stop string in its front end and then tells the engine, which keeps
-    # the counts of the request to itself: R, D and C are in /metrics alone.
-    stops = {"stop": ["e"], "extra_body": {"min_tokens": 20, "ignore_eos": True}}
-    requests = _both_ways_of(max_tokens=200, **stops)
+    # the counts of the request to itself: R, D and C are in /metrics alone. So are
+    # the tokens that the last step brought behind the stop string, at most k of them.
+    wanted = request(
+        chat=chat,
+        stream=stream,
+        stop=["e"],
+        max_tokens=200,
+        extra_body={"min_tokens": 20, "ignore_eos": True},
+    )
     with window(server) as counted, otel_specdecode.capture() as records:
-        send(server.url, requests, Way.SYNC_1)
-    assert {record.finish_reasons for record in records} == {("stop",)}
-    assert {record.acceptance_state for record in records} == {AcceptanceState.ABSENT}
-    assert recorded(records).output_tokens == counted.difference.output_tokens
+        send(server.url, [wanted], Way.SYNC_1)
+    (record,) = records
+    behind_the_stop = counted.difference.output_tokens - record.num_output_tokens
+    assert record.finish_reasons == ("stop",)
+    assert record.acceptance_state is AcceptanceState.ABSENT
+    assert 0 <= behind_the_stop <= server.method.num_spec_tokens
     assert bool(counted.difference.spec_steps) is server.speculates
 
 
@@ -137,6 +148,8 @@ def test_of_a_stream_left_half_way_nothing_is_made_up(
     assert (record.usage, record.acceptance) == (None, None)
     assert record.num_content_chunks == _LEFT_AFTER
     assert counted.difference.output_tokens >= _LEFT_AFTER
+    # Nor does the server: an aborted request is among none of its finished ones.
+    assert not any(counted.finished.values())
     assert bool(counted.difference.spec_steps) is server.speculates
 
 
@@ -149,26 +162,32 @@ def test_a_caller_who_did_not_ask_for_usage_never_sees_it(server: Server) -> Non
 
 
 def test_time_per_output_token_is_the_engines_own_within_five_percent(
-    server: Server,
+    server: Server, figures: list[str]
 ) -> None:
     with otel_specdecode.capture() as records:
         send(server.url, [_LONG_ANSWER] * 12, Way.SYNC_1)
-    assert Totals.of(records).tpot_s == pytest.approx(_engine_tpot_s(records), rel=0.05)
+    client_s, engine_s = Totals.of(records).tpot_s, _engine_tpot_s(records)
+    figures.append(_compared(server, "one at a time", client_s, engine_s))
+    assert client_s == pytest.approx(engine_s, rel=0.05)
 
 
-def test_time_per_output_token_is_reported_beside_the_engines_under_load(
-    server: Server,
+def test_time_per_output_token_is_shown_beside_the_engines_at_eight_at_once(
+    server: Server, figures: list[str]
 ) -> None:
     with otel_specdecode.capture() as records:
         send(server.url, [_LONG_ANSWER] * 24, Way.ASYNC_8)
     client_s, engine_s = Totals.of(records).tpot_s, _engine_tpot_s(records)
-    print(
-        f"{server.method.name}, 8 at once: TPOT {client_s * 1000:.2f} ms at the"
-        f" client, {engine_s * 1000:.2f} ms in the engine"
-    )
-    # No bound: at eight at once a chunk waits for the client's other streams.
+    figures.append(_compared(server, "eight at once", client_s, engine_s))
+    # No closer bound: a chunk waits until the client has read its other streams.
     assert client_s > 0
     assert engine_s > 0
+
+
+def _compared(server: Server, load: str, client_s: float, engine_s: float) -> str:
+    return (
+        f"{server.method.name}, {load}: TPOT {client_s * 1000:.2f} ms at the client,"
+        f" {engine_s * 1000:.2f} ms in the engine ({client_s / engine_s - 1:+.1%})"
+    )
 
 
 def _engine_tpot_s(records: list[RequestRecord]) -> float:
