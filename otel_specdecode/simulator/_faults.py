@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from otel_specdecode.simulator._answer import DONE, event
 
@@ -27,6 +27,14 @@ _ERROR_EVENT = {
         "param": None,
         "code": 500,
     }
+}
+_FILTER_CHUNK: dict[str, Any] = {
+    "id": "",
+    "object": "",
+    "created": 0,
+    "model": "",
+    "choices": [],
+    "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}],
 }
 
 
@@ -66,11 +74,13 @@ def with_stream_faults(
 
 
 def _beside(at_s: float, num_sent: int, faults: Directives) -> Iterator[TimedBytes]:
-    """Bytes between events that a reader has to skip."""
+    """What stands between events and has nothing to do with the answer."""
     if faults.keep_alive_at == num_sent:
         yield at_s, b": keep-alive\n\n"
     if faults.named_event_at == num_sent:
         yield at_s, b'event: request_id\ndata: "5f3c"\n\n'
+    if faults.bare_chunk_at == num_sent:
+        yield at_s, event(_FILTER_CHUNK)
 
 
 def with_whole_faults(

@@ -76,6 +76,8 @@ class Directives:
         malformed_at: event N is not JSON.
         keep_alive_at: an SSE comment before event N.
         named_event_at: an event that is no chunk, before event N.
+        bare_chunk_at: a chunk without choices and usage, before event N, as Azure
+            sends for its content filter.
         no_done: leave out `data: [DONE]`.
         payload: level or fault of the acceptance payload.
         shape: which vLLM's acceptance payload.
@@ -105,6 +107,7 @@ class Directives:
     malformed_at: int | None = None
     keep_alive_at: int | None = None
     named_event_at: int | None = None
+    bare_chunk_at: int | None = None
     no_done: bool = False
     payload: str | None = None
     shape: WireShape = WireShape.CURRENT
@@ -132,6 +135,7 @@ class Directives:
                 self.malformed_at,
                 self.keep_alive_at,
                 self.named_event_at,
+                self.bare_chunk_at,
             )
         )
 
@@ -197,6 +201,7 @@ _AT_EVENT = {
     "malformed": "malformed_at",
     "keep-alive": "keep_alive_at",
     "named-event": "named_event_at",
+    "bare-chunk": "bare_chunk_at",
 }
 _FLAGS = {"hang-up": "hang_up", "no-done": "no_done", "split": "split"}
 

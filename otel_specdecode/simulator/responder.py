@@ -52,6 +52,7 @@ _WIRES: Mapping[Endpoint, Callable[[Answer], Wire]] = {
     Endpoint.RESPONSES: ResponsesWire,
 }
 _PATHS = {endpoint.value: endpoint for endpoint in Endpoint}
+_AZURE = "/openai/deployments/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +137,7 @@ class Responder:
         """
         path = path.partition("?")[0]
         names = {name.lower(): value for name, value in headers.items()}
-        endpoint = _PATHS.get(path)
+        endpoint = _endpoint(path)
         try:
             if endpoint is not None and method == "POST":
                 return self._generate(endpoint, names, body, lagging)
@@ -292,6 +293,13 @@ def respond(
         ConnectionDropped: `x-simulate: hang-up`.
     """
     return Responder(profile).respond(method, path, headers, body)
+
+
+def _endpoint(path: str) -> Endpoint | None:
+    """The endpoint of a path; Azure's clients name the deployment in it."""
+    if path.startswith(_AZURE):
+        path = "/v1/" + path.removeprefix(_AZURE).partition("/")[2]
+    return _PATHS.get(path)
 
 
 def _answered(status: int, body: bytes, *headers: tuple[str, str]) -> Response:

@@ -111,6 +111,22 @@ async def test_comments_between_events_are_not_chunks(sim, kind):
 
 
 @_BOTH
+async def test_a_content_filter_frame_is_a_chunk_without_choices(sim, kind):
+    plain = await _read(sim, kind, "")
+    filtered = await _read(sim, kind, "bare-chunk@0")
+    assert len(filtered) == len(plain) + 1
+    assert (filtered[0].choices, filtered[0].usage) == ([], None)
+
+
+def test_a_named_event_stands_between_chunks():
+    plain, named = (
+        chat(Responder(_FAST), simulate=text).raw for text in ("", "named-event@2")
+    )
+    assert b"event: " not in plain
+    assert named.split(b"\n\n")[2].startswith(b"event: request_id\ndata: ")
+
+
+@_BOTH
 async def test_a_hang_up_is_a_connection_error(sim, kind):
     (error,) = await _read(sim, kind, "hang-up")
     assert isinstance(error, openai.APIConnectionError)
@@ -149,6 +165,19 @@ def test_an_answer_in_one_piece_can_be_cut_off_too(sim):
         pytest.raises(openai.APIConnectionError),
     ):
         client.chat.completions.create(**call)
+
+
+def test_an_answer_in_one_piece_can_be_late_or_not_json():
+    responder = Responder(_FAST)
+    body = json.dumps({"messages": []}).encode()
+    path = "/v1/chat/completions"
+    late, broken = (
+        list(responder.respond("POST", path, {"x-simulate": text}, body).events)[-1]
+        for text in ("stall@0:9", "malformed")
+    )
+    assert late[0] == 9
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(broken[1])
 
 
 def test_without_a_network_a_drop_is_an_exception_of_the_events():

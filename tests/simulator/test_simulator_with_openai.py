@@ -150,6 +150,16 @@ def test_models_lists_the_served_model(sim, client):
     assert [model.id for model in client.models.list()] == [sim.model]
 
 
+def test_azure_clients_find_their_deployment(sim):
+    with openai.AzureOpenAI(
+        azure_endpoint=sim.root_url, api_key="x", api_version="2026-01-01"
+    ) as client:
+        answer = client.chat.completions.create(
+            model=sim.model, messages=_QUESTION, max_tokens=5
+        )
+    assert answer.usage.completion_tokens == 5
+
+
 def test_an_unknown_model_is_not_found(client):
     with pytest.raises(openai.NotFoundError, match="`other` does not exist"):
         client.chat.completions.create(model="other", messages=_QUESTION)
