@@ -12,11 +12,14 @@ import os
 from collections import deque
 from queue import SimpleQueue
 from threading import Lock, RLock, Thread
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from otel_specdecode.instrumentation._guard import failed
 from otel_specdecode.instrumentation.clock import monotonic_s, wall_ns
 from otel_specdecode.model import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Endable(Protocol):
@@ -43,6 +46,7 @@ _start_lock = Lock()
 # Reentrant: a span processor may ask for a record.
 _recording = RLock()
 _generation = 0
+_steps_before_exit: list[Callable[[], None]] = []
 
 _LONGEST_WAIT_S = 5.0
 
@@ -70,6 +74,18 @@ def flush() -> None:
             _recording.release()
 
 
+def before_exit(step: Callable[[], None]) -> None:
+    """Have a step taken before the last flush of the process."""
+    _steps_before_exit.append(step)
+
+
+def flush_at_exit() -> None:
+    """Record what is queued and what is open when the process ends."""
+    for step in _steps_before_exit:
+        step()
+    flush()
+
+
 def flush_if_idle() -> None:
     """Record what is queued, unless another thread is at it; for every request."""
     if _entries and _recording.acquire(blocking=False):
@@ -90,7 +106,7 @@ def ensure_thread() -> None:
             thread.start()
             _thread = thread
             # Registered late, so that it runs before the SDK shuts down.
-            atexit.register(flush)
+            atexit.register(flush_at_exit)
 
 
 def _run() -> None:

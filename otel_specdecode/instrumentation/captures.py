@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from otel_specdecode.model import RequestRecord
 
 
-class _Observed(Protocol):
+class _Observed(abandoned.Endable, Protocol):
     record: RequestRecord | None
+
+    @property
+    def ended(self) -> bool: ...
 
 
 _lock = Lock()
@@ -88,6 +91,16 @@ def remember(response: object, observation: _Observed) -> None:
     # Text and lists, which a caller may have asked for, take no weak reference.
     with suppress(TypeError):
         _by_id[key] = (weakref.ref(response, forget), observation)
+
+
+def _end_open() -> None:
+    """Queue what the process holds and never read to its end."""
+    for _, observation in list(_by_id.values()):
+        if not observation.ended:
+            abandoned.put(observation)
+
+
+abandoned.before_exit(_end_open)
 
 
 def observation_of(response: object) -> Any:

@@ -105,7 +105,7 @@ class Telemetry:
         Returns:
             Whether it was done within that time.
         """
-        abandoned.flush()
+        abandoned.flush_at_exit()
         self._wait_s = self._exit_timeout_s if timeout_s is None else timeout_s
         self._closing.set()
         return self._closed.wait(self._wait_s)
