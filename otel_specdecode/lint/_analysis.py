@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from otel_specdecode.lint.facts import Facts
 
 MAX_ROUNDS = 5
-MAX_RUNS_PER_ROUND = 3000
-"""Functions run in one round, contexts counted apart: bounds hostile input."""
+MAX_STATEMENTS = 60_000
+"""Statements run in one round, repetitions counted: bounds hostile input."""
 DEEP = 20_000
 
 _EXPRESSIONS = {**_expressions.EXPRESSIONS, ast.Call: _calls.call}
@@ -57,11 +57,12 @@ def analyse(
         machine.find_module = find_module
     with deep_recursion():
         for _ in range(MAX_ROUNDS):
-            machine.begin_round(MAX_RUNS_PER_ROUND)
+            machine.begin_round(MAX_STATEMENTS)
             machine.run_module(module)
             machine.run_uncalled(
                 module.tree.body, Frame(module, machine.globals_of(module))
             )
-            if not machine.changed:
+            # Without a stream there is nothing that a second round could find.
+            if not machine.changed or not machine.has_stream:
                 break
     return machine.outcome()

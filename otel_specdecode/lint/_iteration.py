@@ -68,6 +68,7 @@ def turns_of(
 def _chunks(
     machine: Machine, strong: int, iterable: ast.expr, frame: Frame, value: Value
 ) -> Turns:
+    machine.has_stream = True
     elem = Value(t.CHUNK | strong, steps=value.steps)
     elem = with_step(elem, machine.step(iterable, frame, "one turn per streamed chunk"))
     return Turns(elem, per_chunk=True, strong=bool(strong))

@@ -182,6 +182,7 @@ class Machine:
         self.rate_numbers: dict[tuple[ast.AST, RateKind], int] = {}
         self.seen_rates: set[int] = set()
         self.called_modules: set[Module] = set()
+        self.has_stream = False
         self.changed = False
         self.depth = 0
         self.budget = 0
@@ -218,6 +219,9 @@ class Machine:
     def execute(self, body: Iterable[ast.stmt], frame: Frame) -> bool:
         """Run statements; false if control never reaches the end."""
         for node in body:
+            self.budget -= 1
+            if self.budget <= 0:
+                return True
             handler = self.statements.get(type(node))
             if handler is not None and not handler(self, node, frame):
                 return False
@@ -438,6 +442,7 @@ class Machine:
     def mark_per_chunk(self, thing: Thing, *, strong: bool) -> None:
         """Note that a thing gains one entry per chunk."""
         if not thing.per_chunk or (strong and not thing.strong):
+            self.has_stream = True
             thing.per_chunk = True
             thing.strong = thing.strong or strong
             self.changed = True
@@ -466,6 +471,7 @@ class Machine:
 
     def pull(self, frame: Frame, *, strong: bool) -> None:
         """Note that a chunk is read here: the loop around turns once per chunk."""
+        self.has_stream = True
         loop = frame.loop
         while loop is not None and not loop.can_pull:
             loop = loop.outer

@@ -103,6 +103,7 @@ def _framework_stream(machine: Machine, call: Call) -> Value | None:
 
 
 def _stream(machine: Machine, call: Call, request: Request | None) -> Value:
+    machine.has_stream = True
     thing = machine.thing("stream", call.node, call.frame)
     thing.per_chunk = thing.strong = True
     thing.elem = Value(t.CHUNK | t.STRONG)
@@ -215,6 +216,7 @@ def http_response(machine: Machine, call: Call) -> Value | None:
         _RESPONSES_API.search(address) or _NATIVE_API.search(address)
     ):
         return None
+    machine.has_stream = True
     step = machine.step(call.node, call.frame, "the stream begins")
     return Value(t.RESPONSE | t.STRONG, steps=(step,))
 

@@ -275,11 +275,16 @@ def _run_loop(
     loop: Loop,
     start: Callable[[], None],
 ) -> bool:
-    """Run a body twice, so that what one turn leaves reaches the next."""
+    """Run a body twice, so that what one turn leaves reaches the next.
+
+    While no stream has been met there is nothing to carry over, and once will do.
+    """
     outer = frame.loop
     frame.loop = loop
     before = dict(frame.env)
-    for _ in range(2):
+    for turn in range(2):
+        if turn and not machine.has_stream:
+            break
         was_per_chunk = loop.per_chunk
         start()
         machine.execute(node.body, frame)

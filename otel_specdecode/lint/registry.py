@@ -28,19 +28,37 @@ UNREADABLE = "SPD000"
 """Code of the finding for a file that is not readable as Python."""
 
 _STREAMS = re.compile(
-    r"stream|iter_lines|readline|response_gen|on_llm_new_token|__anext__|iter_sse"
-    r"|\.delta\b|events\(\)|\[DONE\]"
+    r"\bstream\s*=\s*[^\W\d]|[\"']stream[\"']|\.a?stream\w*\(|iter_lines|readline"
+    r"|response_gen|on_llm_new_token|__anext__|_sse\b|\.delta\b|[\"']delta[\"']"
+    r"|iter_(?:content|bytes|text|raw|any|chunk)|\[DONE\]|events\(\)|text_stream"
+    r"|stream\w*\s*:|for\s+\w+\s+in\s+\w*stream|\bstream\w*\)"
 )
 _MODELS = re.compile(
-    r"completions|\bchoices\b|openai|litellm|langchain|llama_index|response_gen"
-    r"|on_llm_new_token|anthropic|genai|ChatOpenAI|responses\.create|on_token\b"
-    r"|[\"']messages[\"']|[\"']prompt[\"']|\bmessages=|\.delta\b"
+    r"\bcompletions\.(?:create|stream|parse|with_)|\.completions\b|/completions"
+    r"|ChatCompletion|[\"']choices[\"']|\.choices\b|openai|litellm|langchain|llama_index"
+    r"|response_gen|on_llm_new_token|anthropic|genai|\bresponses\.(?:create|stream)"
+    r"|on_token\b|[\"'](?:messages|prompt)[\"']|\bmessages="
 )
+_STREAM_WORDS = (
+    "stream", "iter_", "readline", "response_gen", "on_llm_new_token", "__anext__",
+    "_sse", "delta", "[DONE]", "events()",
+)  # fmt: skip
+_MODEL_WORDS = (
+    "ompletion", "choices", "openai", "litellm", "langchain", "llama_index",
+    "response_gen", "on_llm_new_token", "anthropic", "genai", "responses.", "on_token",
+    "messages", "prompt",
+)  # fmt: skip
 
 
 def reads_a_stream(text: str) -> bool:
     """Whether a source can hold a stream of an LLM's answer; cheap, no parsing."""
-    return bool(_STREAMS.search(text)) and bool(_MODELS.search(text))
+    # Substrings first: they are found ten times faster than the expressions.
+    return (
+        any(word in text for word in _STREAM_WORDS)
+        and any(word in text for word in _MODEL_WORDS)
+        and bool(_MODELS.search(text))
+        and bool(_STREAMS.search(text))
+    )
 
 
 def measures_text(text: str) -> bool:

@@ -1,0 +1,142 @@
+"""The files of one run, and how they import each other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from otel_specdecode.lint.reading import (
+    SourceText,
+    UnreadableError,
+    decode,
+    parse,
+    read_bytes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from otel_specdecode.lint._modules import Module
+
+MAX_IMPORTED_SIZE = 60_000
+"""Characters: a helper that handles counts is smaller; the rest stays unknown."""
+
+_HELPS = re.compile(r"/|\byield\b|\bstream|\bawait\b|\+=|append")
+"""An imported file without any of these cannot carry a count or make a rate."""
+
+
+class Project:
+    """Files of one run, parsed at most once each."""
+
+    def __init__(self, files: Iterable[Path]) -> None:
+        self._files = list(files)
+        self._by_stem: dict[str, list[Path]] | None = None
+        self._texts: dict[Path, SourceText] = {}
+        self._modules: dict[Path, Module | None] = {}
+        self._paths: dict[Module, Path] = {}
+        self._found: dict[tuple[Path, str, int], Module | None] = {}
+
+    def text(self, path: Path) -> SourceText:
+        """The decoded text of a file.
+
+        Raises:
+            UnreadableError: it cannot be read or decoded.
+        """
+        known = self._texts.get(path)
+        return known if known is not None else decode(str(path), read_bytes(path))
+
+    def keep(self, path: Path, text: SourceText) -> None:
+        """Use this text for a file instead of reading it."""
+        self._texts[path] = text
+
+    def module(self, path: Path, text: SourceText) -> Module:
+        """The parsed file.
+
+        Raises:
+            UnreadableError: it is not Python.
+        """
+        known = self._modules.get(path)
+        if known is not None:
+            return known
+        is_package = path.name == "__init__.py"
+        name = path.parent.name if is_package else path.stem
+        made = parse(text, name, is_package=is_package)
+        self._modules[path] = made
+        self._paths[made] = path
+        return made
+
+    def find(self, importer: Module, name: str, level: int) -> Module | None:
+        """The file that an import statement means, if it is one of the run's.
+
+        Args:
+            importer: the file with the import.
+            name: dotted name; for a relative import what stands after the dots.
+            level: number of dots.
+        """
+        origin = self._paths.get(importer)
+        if origin is None:
+            return None
+        key = (origin.parent, name, level)
+        if key not in self._found:
+            self._found[key] = self._load(self._resolve(origin, name, level))
+        return self._found[key]
+
+    def _resolve(self, origin: Path, name: str, level: int) -> Path | None:
+        parts = [part for part in name.split(".") if part]
+        if level:
+            directory = origin.parent
+            for _ in range(level - 1):
+                directory = directory.parent
+            return self._file_at(directory.joinpath(*parts))
+        if not parts:
+            return None
+        candidates = [
+            path
+            for path in self._named(parts[-1])
+            if self._module_parts(path)[-len(parts) :] == parts
+        ]
+        return max(
+            candidates, key=lambda path: _shared(path, origin), default=None
+        )
+
+    def _file_at(self, place: Path) -> Path | None:
+        for path in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
+            if path in self._named(place.name):
+                return path
+        return None
+
+    def _named(self, stem: str) -> list[Path]:
+        if self._by_stem is None:
+            self._by_stem = {}
+            for path in self._files:
+                name = path.parent.name if path.name == "__init__.py" else path.stem
+                self._by_stem.setdefault(name, []).append(path)
+        return self._by_stem.get(stem, [])
+
+    @staticmethod
+    def _module_parts(path: Path) -> list[str]:
+        parts = [*path.parts[:-1], path.stem]
+        return parts[:-1] if parts[-1] == "__init__" else parts
+
+    def _load(self, path: Path | None) -> Module | None:
+        if path is None:
+            return None
+        try:
+            text = self.text(path)
+            small = len(text.text) <= MAX_IMPORTED_SIZE
+            if not small or not _HELPS.search(text.text):
+                return None
+            return self.module(path, text)
+        except UnreadableError:
+            return None  # reported where the file itself is linted
+
+
+def _shared(a: Path, b: Path) -> int:
+    """How many leading directories two paths share: the nearest file is meant."""
+    count = 0
+    for left, right in zip(a.parts, b.parts, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count

@@ -1,0 +1,111 @@
+"""From bytes to a syntax tree, or to a reason that a reader understands."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from otel_specdecode.errors import LintSourceError
+from otel_specdecode.lint._modules import Module
+from otel_specdecode.lint.notebooks import CellMap, read_notebook
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAX_BYTES = 8_000_000
+"""A larger file is generated, and would take minutes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceText:
+    """The text of a file.
+
+    Attributes:
+        path: as it is reported.
+        text: decoded, line ends as they are.
+        encoding: to write it back.
+        cells: for a notebook, where its lines come from.
+    """
+
+    path: str
+    text: str
+    encoding: str = "utf-8"
+    cells: CellMap | None = None
+
+
+class UnreadableError(LintSourceError):
+    """A file cannot be read as Python.
+
+    Attributes:
+        line: 1-based line of the trouble.
+        column: 1-based column.
+    """
+
+    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file.
+
+    Raises:
+        UnreadableError: it cannot be opened, or is too large.
+    """
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise UnreadableError(f"larger than {MAX_BYTES // 1_000_000} MB, not read")
+        return path.read_bytes()
+    except OSError as error:
+        raise UnreadableError(error.strerror or str(error)) from error
+
+
+def decode(path: str, data: bytes) -> SourceText:
+    """Decode a file by its declaration, as Python does.
+
+    Raises:
+        UnreadableError: the declaration is unknown or does not fit the bytes.
+    """
+    if path.endswith(".ipynb"):
+        try:
+            text, cells = read_notebook(data)
+        except LintSourceError as error:
+            raise UnreadableError(str(error)) from error
+        return SourceText(path=path, text=text, cells=cells)
+    encoding = "utf-8"
+    try:
+        # The usual case, without looking for a declaration line by line.
+        if data.startswith(b"\xef\xbb\xbf") or b"coding" in data[:400]:
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return SourceText(path=path, text=data.decode(encoding), encoding=encoding)
+    except (SyntaxError, LookupError) as error:
+        raise UnreadableError(f"unknown encoding: {error}") from error
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UnreadableError(f"not valid {encoding}: {error.reason}", line) from error
+
+
+def parse(source: SourceText, name: str = "", *, is_package: bool = False) -> Module:
+    """The syntax tree of a source.
+
+    Raises:
+        UnreadableError: it is not Python, or nested too deeply for the parser.
+    """
+    try:
+        with warnings.catch_warnings():
+            # Invalid escapes in the code under test are not our business.
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source.text)
+    except SyntaxError as error:
+        message = f"syntax error: {error.msg}"
+        raise UnreadableError(message, error.lineno or 1, error.offset or 1) from error
+    except ValueError as error:
+        raise UnreadableError(f"not Python source: {error}") from error
+    except (RecursionError, MemoryError) as error:
+        raise UnreadableError("nested too deeply to be parsed") from error
+    return Module(source.path, tree, source.text, name, is_package)
