@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from otel_specdecode.lint.findings import Finding
 
 _RULES = ("SPD001", "SPD002")
+# Frames of their own before Python 3.12; the function around them is what counts.
+_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 _MOST_CONSUMERS = 2000
 _LONGEST_WAIT_S = 2.0
 ConsumerKey = tuple[str, int, str]
@@ -64,6 +66,8 @@ def consumer_here() -> Consumer | None:
     Call it from the step itself: the function is found on the stack.
     """
     frame = calling_frame()
+    while frame is not None and frame.f_code.co_name in _COMPREHENSIONS:
+        frame = frame.f_back
     if frame is None:
         return None
     code = frame.f_code
