@@ -134,12 +134,15 @@ def _as_member(name: str, value: object, kind: type[StrEnum]) -> StrEnum:
 
 
 def _as_names(name: str, value: object) -> tuple[str, ...]:
+    parts: Collection[object] = ()
     if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    if isinstance(value, Collection):
-        parts = tuple(cast("Collection[object]", value))
-        if all(isinstance(part, str) for part in parts):
-            return cast("tuple[str, ...]", parts)
+        parts = value.split(",")
+    elif isinstance(value, Collection):
+        parts = cast("Collection[object]", value)
+    names = [part.strip().lower() for part in parts if isinstance(part, str)]
+    if parts and len(names) == len(parts):
+        # Host names, which are the same in any case.
+        return tuple(name for name in names if name)
     raise ConfigError(
         f"{name}: expected names, or one string with commas, got {value!r}"
     )

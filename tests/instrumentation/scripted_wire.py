@@ -36,22 +36,26 @@ class ServerGone(httpx2.RemoteProtocolError):
 class Body(httpx2.SyncByteStream, httpx2.AsyncByteStream):
     """A response body whose parts are sent one by one, each noted in a log."""
 
-    def __init__(self, parts: Sequence[Part], log: list[str]) -> None:
-        self._parts = parts
+    def __init__(
+        self, parts: Sequence[Part], log: list[str], pause: Callable[[], None]
+    ) -> None:
         self._log = log
+        # Asked for again, a connection goes on where it is.
+        self._sent = self._send(parts, pause)
 
-    def __iter__(self) -> Iterator[bytes]:
-        for number, part in enumerate(self._parts):
+    def _send(self, parts: Sequence[Part], pause: Callable[[], None]) -> Iterator[Part]:
+        for number, part in enumerate(parts):
+            pause()
             self._log.append(f"send {number}")
             if isinstance(part, BaseException):
                 raise part
             yield part
 
+    def __iter__(self) -> Iterator[bytes]:
+        return self._sent
+
     async def __aiter__(self) -> Any:
-        for number, part in enumerate(self._parts):
-            self._log.append(f"send {number}")
-            if isinstance(part, BaseException):
-                raise part
+        for part in self._sent:
             if part is HANG:
                 await asyncio.Event().wait()
             yield part
@@ -80,10 +84,19 @@ def json_reply(payload: Any, status: int = 200, **headers: str) -> Reply:
 
 
 class Wire:
-    """A server made of a function from request body to reply."""
+    """A server made of a function from request body to reply.
 
-    def __init__(self, reply: Callable[[Json], Reply | BaseException]) -> None:
+    Before each part of a body it calls `pause`, which moves a test's own clock.
+    """
+
+    def __init__(
+        self,
+        reply: Callable[[Json], Reply | BaseException],
+        *,
+        pause: Callable[[], None] = lambda: None,
+    ) -> None:
         self._reply = reply
+        self._pause = pause
         self.bodies: list[Json] = []
         self.headers: list[httpx2.Headers] = []
         self.log: list[str] = []
@@ -98,7 +111,7 @@ class Wire:
         return httpx2.Response(
             reply.status,
             headers={"content-type": reply.content_type, **reply.headers},
-            stream=Body(reply.parts, self.log),
+            stream=Body(reply.parts, self.log, self._pause),
         )
 
     @property
