@@ -16,6 +16,7 @@ from otel_specdecode.instrumentation.findings import Findings, extras_of
 from otel_specdecode.instrumentation.request_view import (
     CHAT,
     COMPLETIONS,
+    RESPONSES,
     Endpoint,
 )
 from otel_specdecode.model import StreamTally, Usage
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _DECLARED_CONTENT = ("tool_calls", "refusal", "function_call")
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+_NOWHERE = object()
 # What rides on a chunk that exists only because usage was asked for.
 _OURS = frozenset({"metrics"})
 
@@ -179,9 +181,9 @@ class ChunkReader:
         finish reason nor a field of somebody else, unless the server was seen to
         send usage anyway.
         """
-        if self.usage_unasked or not self.all_finished:
+        if self.usage_unasked or not self.all_finished or choices is None:
             return False
-        if any(self._brings_something(choice) for choice in choices or ()):
+        if any(self._brings_something(choice) for choice in choices):
             return False
         extras = extras_of(chunk) or {}
         return all(
@@ -232,7 +234,7 @@ class ChunkReader:
     def _add_any(self, choices: Any, at: float) -> None:
         choice = choices[0]
         delta = getattr(choice, "delta", None)
-        if delta is not None and not delta.content:
+        if delta is not None and not getattr(delta, "content", None):
             self._add_without_text(choice, delta, at)
         elif has_content(choice):
             self.tally.add_content_chunk(at)
@@ -260,40 +262,47 @@ def guarded(reader: ChunkReader, endpoint: Endpoint) -> Callable[[Any, float], b
         try:
             return read(chunk, at)
         except Exception as error:  # noqa: BLE001 (never break the caller)
-            note_unread(reader.tally, chunk, at, error)
+            note_unread(reader, endpoint, chunk, at, error)
             return False
 
     return read_guarded
 
 
-def note_unread(tally: StreamTally, chunk: Any, at: float, error: Exception) -> None:
+def note_unread(
+    reader: ChunkReader, endpoint: Endpoint, chunk: Any, at: float, error: Exception
+) -> None:
     """Count a chunk that could not be read, and report it where that is our fault."""
-    tally.add_chunk(at)
-    if not isinstance(error, RecursionError) and is_well_formed(chunk):
+    reader.tally.add_chunk(at)
+    if not isinstance(error, RecursionError) and _is_well_formed(chunk, endpoint):
         failed("reading a chunk", error)
 
 
-def is_well_formed(chunk: Any) -> bool:
-    """Say whether a chunk has the shape that its type promises.
+def _is_well_formed(chunk: Any, endpoint: Endpoint) -> bool:
+    """Say whether a chunk has the shape that its endpoint promises.
 
     The client builds its models without a look at what the server sent.
     """
-    choices = getattr(chunk, "choices", None)
-    if choices is None:
+    if endpoint is RESPONSES:
         return isinstance(getattr(chunk, "type", None), str)
-    return isinstance(choices, list) and all(
-        hasattr(getattr(choice, "delta", None), "content")
-        or isinstance(getattr(choice, "text", None), str)
-        for choice in cast("list[object]", choices)
-    )
+    choices = getattr(chunk, "choices", None)
+    if not isinstance(choices, list):
+        return False
+    needed = "delta.content" if endpoint is CHAT else "text"
+    return all(_has(choice, needed) for choice in cast("list[object]", choices))
+
+
+def _has(value: object, path: str) -> bool:
+    for name in path.split("."):
+        value = getattr(value, name, _NOWHERE)
+    return value is not _NOWHERE
 
 
 def has_content(choice: Any) -> bool:
     """Say whether a choice carries text, reasoning, a tool call or a refusal."""
+    if getattr(choice, "text", None):
+        return True
     delta = getattr(choice, "delta", None)
-    if delta is None:
-        return bool(getattr(choice, "text", None))
-    return bool(delta.content) or _other_content(delta)
+    return bool(getattr(delta, "content", None)) or _other_content(delta)
 
 
 def _other_content(delta: Any) -> bool:
@@ -304,4 +313,4 @@ def _other_content(delta: Any) -> bool:
 
 
 def _is_role_chunk(choice: Any, delta: Any) -> bool:
-    return delta.role is not None and choice.finish_reason is None
+    return getattr(delta, "role", None) is not None and choice.finish_reason is None

@@ -44,6 +44,11 @@ class _ObservedSteps:
             # The constructor failed, so that there is nothing to end.
             return
 
+    def _note_unread(self, chunk: Any, at: float, error: Exception) -> None:
+        observation = self._observation
+        reader, endpoint = observation.open_reader(), observation.view.endpoint
+        note_unread(reader, endpoint, chunk, at, error)
+
 
 class ObservedIterator(_ObservedSteps):
     """Hands on the chunks of a client's iterator and reports their arrival."""
@@ -77,7 +82,7 @@ class ObservedIterator(_ObservedSteps):
                 if self._read(chunk, at):
                     continue
             except Exception as error:  # noqa: BLE001 (never break the caller)
-                note_unread(self._tally, chunk, at, error)
+                self._note_unread(chunk, at, error)
             self._returned_at = at
             return chunk
 
@@ -114,7 +119,7 @@ class AsyncObservedIterator(_ObservedSteps):
                 if self._read(chunk, at):
                     continue
             except Exception as error:  # noqa: BLE001 (never break the caller)
-                note_unread(self._tally, chunk, at, error)
+                self._note_unread(chunk, at, error)
             self._returned_at = at
             return chunk
 
