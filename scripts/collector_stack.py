@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -26,6 +27,7 @@ import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from http.server import ThreadingHTTPServer
 
 ROOT = collector_build.ROOT
 BUNDLE = ROOT / "collector"
@@ -310,8 +312,20 @@ class Stack:
         program.wait_ready(f"{url}/-/ready")
         return Prometheus(program=program, url=url)
 
-    def alertmanager(self, *, webhook: str) -> int:
-        """Alertmanager that sends all it gets to `webhook` at once; its port."""
+    def serve(self, server: ThreadingHTTPServer) -> str:
+        """Serves in a thread until the stack is closed; the server's address."""
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        self._exit.callback(thread.join)
+        self._exit.callback(server.shutdown)
+        return f"http://127.0.0.1:{server.server_port}"
+
+    def alertmanager(self, *, webhook: str | None = None) -> int:
+        """Alertmanager, and its port.
+
+        Args:
+            webhook: gets each alert at once; `None` only keeps them.
+        """
         port = free_port()
         path = self.folder / f"alertmanager-{port}.yml"
         route = {
@@ -320,7 +334,9 @@ class Stack:
             "group_wait": "0s",
             "group_interval": "1s",
         }
-        hook = {"name": "hook", "webhook_configs": [{"url": webhook}]}
+        hook: dict[str, Any] = {"name": "hook"}
+        if webhook:
+            hook["webhook_configs"] = [{"url": webhook}]
         path.write_text(yaml.safe_dump({"route": route, "receivers": [hook]}), "utf-8")
         command = (
             str(binaries()["alertmanager"]),

@@ -1,0 +1,1 @@
+"""Shows the dashboards without Grafana: one HTML page, fed by a Prometheus."""
