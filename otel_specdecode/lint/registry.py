@@ -124,6 +124,11 @@ RULES: tuple[Rule, ...] = (
 BY_CODE = {rule.code: rule for rule in RULES}
 
 
+def known_prefix(code: str) -> bool:
+    """Whether an option's value names at least one rule."""
+    return code == "ALL" or any(rule.code.startswith(code) for rule in RULES)
+
+
 def selected(
     select: Iterable[str], ignore: Iterable[str], extend: Iterable[str] = ()
 ) -> tuple[Rule, ...]:

@@ -1,0 +1,86 @@
+"""Apply fixes: to a text, and to a file in one step."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from otel_specdecode.lint._modules import split_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from otel_specdecode.lint.findings import Edit, Finding
+    from otel_specdecode.lint.reading import SourceText
+
+
+def applicable(findings: Iterable[Finding], *, unsafe: bool) -> list[Finding]:
+    """The findings whose fix may be applied."""
+    return [
+        finding
+        for finding in findings
+        if finding.fix is not None and (unsafe or finding.fix.is_safe)
+    ]
+
+
+def apply(text: str, findings: Iterable[Finding]) -> tuple[str, list[Finding]]:
+    """The text with these fixes made, and the findings that this resolved.
+
+    Of two fixes that touch the same characters the first is made; the other is found
+    again by the next run.
+    """
+    done: list[Finding] = []
+    edits: list[Edit] = []
+    for finding in findings:
+        if finding.fix is None:
+            continue
+        if any(_overlap(edit, other) for edit in finding.fix.edits for other in edits):
+            continue
+        edits += finding.fix.edits
+        done.append(finding)
+    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text, done
+
+
+def _overlap(a: Edit, b: Edit) -> bool:
+    if a.start == b.start:
+        return True
+    return a.start < b.end and b.start < a.end
+
+
+def write(source: SourceText, text: str) -> None:
+    """Replace a file's content: whole or not at all, encoding and mode kept.
+
+    Raises:
+        OSError: the file or its directory cannot be written; the file is as it was.
+    """
+    path = Path(source.path)
+    target = path.resolve()  # a symbolic link stays one
+    mode = target.stat().st_mode
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode(source.encoding))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(mode)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def diff(path: str, before: str, after: str) -> str:
+    """A unified diff that `patch` understands."""
+    lines = difflib.unified_diff(
+        split_lines(before), split_lines(after), fromfile=path, tofile=path
+    )
+    return "".join(
+        line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n"
+        for line in lines
+    )
