@@ -141,8 +141,13 @@ class OtlpOutlet:
         self.providers = Providers(tracer_provider=None, meter_provider=None)
 
     def close(self) -> Sent:
-        """Send what is left."""
-        self._telemetry.flush()
+        """Send what is left.
+
+        Raises:
+            DemoError: the collector did not take it in time.
+        """
+        if not self._telemetry.flush():
+            raise DemoError(f"{ENDPOINT}: {self._endpoint} did not take it in time")
         return Sent(endpoint=self._endpoint)
 
 

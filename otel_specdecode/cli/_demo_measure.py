@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass
-from typing import cast
 
 import openai
 from opentelemetry.metrics import MeterProvider
@@ -104,6 +104,8 @@ def measure(
                 ]
         except openai.OpenAIError as error:
             raise DemoError(_explain(error, client, target)) from error
+        except json.JSONDecodeError as error:
+            raise DemoError(f"{target.base_url} sent what is no JSON") from error
     return Measured(
         target=target,
         model=model,
@@ -164,10 +166,11 @@ def _only_model(client: openai.OpenAI, target: Target) -> str:
 
 
 def _served_models(client: openai.OpenAI) -> list[str]:
-    # Something that is no OpenAI API may answer with anything, also with success.
-    data: object = getattr(client.models.list(), "data", None)
-    models = cast("list[object]", data) if isinstance(data, list) else []
-    return [str(getattr(model, "id", "")) for model in models]
+    try:
+        return [model.id for model in client.models.list().data]
+    except (AttributeError, TypeError, ValueError):
+        # What the client makes of a success that is no OpenAI API's.
+        return []
 
 
 def _explain(error: openai.OpenAIError, client: openai.OpenAI, target: Target) -> str:

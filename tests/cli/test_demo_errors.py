@@ -1,0 +1,144 @@
+"""What cannot be done is one clear line on standard error, and exit code 1."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+from inline_snapshot import snapshot
+
+from otel_specdecode.cli.demo import command
+from otel_specdecode.simulator import Simulator, named_profile, simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FAST = ("--time-scale", "0", "--requests", "1")
+
+
+@pytest.fixture
+def server() -> Iterator[Simulator]:
+    with simulate(replace(named_profile("mtp"), time_scale=0)) as sim:
+        yield sim
+
+
+def fails(*arguments: str, **environment: str) -> str:
+    """Run to a failure, and return its one line."""
+    result = CliRunner(env=environment).invoke(command, [*arguments, *FAST])
+    assert (result.exit_code, result.stdout) == (1, "")
+    (line,) = result.stderr.splitlines()
+    return line
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_a_server_that_is_not_there() -> None:
+    url = f"http://127.0.0.1:{free_port()}/v1"
+    assert fails("--base-url", url).startswith(f"Error: cannot reach {url}: ")
+
+
+def test_a_url_that_is_none() -> None:
+    assert "missing an 'http://'" in fails("--base-url", "localhost:8000/v1")
+
+
+def test_a_model_that_is_not_served(server: Simulator) -> None:
+    line = fails("--base-url", server.base_url, "--model", "nope")
+    assert line.replace(server.base_url, "URL") == snapshot(
+        "Error: URL does not serve the model 'nope'; it serves spec-demo"
+    )
+
+
+def test_a_base_url_without_v1(server: Simulator) -> None:
+    line = fails("--base-url", server.root_url)
+    assert line.replace(server.root_url, "URL") == snapshot(
+        "Error: URL is no OpenAI API; is /v1 missing at its end?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("directives", "expected"),
+    [
+        ("status=401", "refuses the key; pass one with --api-key or OPENAI_API_KEY"),
+        ("status=503", "answered 503: "),
+        ("error@5", "failed: Internal server error"),
+        ("hang-up", "cannot reach "),
+        ("malformed@5", "sent what is no JSON"),
+    ],
+)
+def test_a_server_that_refuses_or_breaks(directives: str, expected: str) -> None:
+    profile = replace(named_profile("mtp"), time_scale=0, simulate=directives)
+    with simulate(profile) as sim:
+        line = fails("--base-url", sim.base_url, "--model", sim.model)
+    assert expected in line
+
+
+class _Page(BaseHTTPRequestHandler):
+    """Answers everything with success, and with nothing of use."""
+
+    def do_GET(self) -> None:
+        """Send a page of HTML."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<html>")
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+
+def test_a_server_that_is_something_else_altogether() -> None:
+    page = HTTPServer(("127.0.0.1", 0), _Page)
+    Thread(target=page.serve_forever, daemon=True).start()
+    try:
+        url = f"http://127.0.0.1:{page.server_port}"
+        assert fails("--base-url", url) == (
+            f"Error: {url} lists no model; name one with --model"
+        )
+    finally:
+        page.shutdown()
+        page.server_close()
+
+
+def test_a_collector_that_is_not_there() -> None:
+    endpoint = f"http://127.0.0.1:{free_port()}"
+    line = fails(OTEL_EXPORTER_OTLP_ENDPOINT=endpoint)
+    assert line.startswith(
+        f"Error: OTEL_EXPORTER_OTLP_ENDPOINT: nothing listens at {endpoint} ("
+    )
+
+
+def test_a_model_needs_a_server_to_be_asked_of() -> None:
+    result = CliRunner().invoke(command, ["--model", "mine"])
+    assert result.exit_code == 2
+    assert "--model needs --base-url" in result.stderr
+
+
+@pytest.mark.parametrize("missing", ["openai", "opentelemetry.sdk", "httptools"])
+def test_a_missing_extra_is_named(missing: str) -> None:
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "from otel_specdecode.cli import main; sys.argv = ['x', 'demo']; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "pip install 'otel-specdecode[all]'" in done.stderr
+    assert "Traceback" not in done.stderr
