@@ -38,6 +38,16 @@ SUBCOMMANDS = (
         summary="Show chunks against tokens, on the simulator or your own server.",
     ),
     Subcommand(
+        name="lint",
+        module="otel_specdecode.cli.lint",
+        summary="Find code that takes streamed chunks for tokens.",
+    ),
+    Subcommand(
+        name="rule",
+        module="otel_specdecode.cli.rule",
+        summary="Explain a lint rule.",
+    ),
+    Subcommand(
         name="simulate",
         module="otel_specdecode.cli.simulate",
         summary="Serve an OpenAI-compatible API that speculates.",

@@ -70,7 +70,9 @@ def _per_file(
 )  # fmt: skip
 @click.option("--fix", is_flag=True, help="Apply fixes that cannot break the code.")
 @click.option("--unsafe-fixes", is_flag=True, help="Apply the other fixes as well.")
-@click.option("--diff", "show_diff", is_flag=True, help="Show the fixes, change nothing.")
+@click.option(
+    "--diff", "show_diff", is_flag=True, help="Show the fixes, change nothing."
+)
 @click.option(
     "--output-format", type=click.Choice(FORMATS), default="text", show_default=True
 )
@@ -155,7 +157,9 @@ def _settings(paths: tuple[Path, ...], options: dict[str, object]) -> Settings:
     settings = replace(settings, **changes)  # type: ignore[arg-type]
     for code in (*settings.select, *settings.ignore, *settings.extend_select):
         if not known_prefix(code):
-            raise ConfigError(f"unknown rule {code!r}; see `otel-specdecode rule --all`")
+            raise ConfigError(
+                f"unknown rule {code!r}; see `otel-specdecode rule --all`"
+            )
     return settings
 
 

@@ -16,7 +16,11 @@ import click
 )  # fmt: skip
 @click.pass_context
 def command(
-    context: click.Context, codes: tuple[str, ...], *, list_all: bool, pages: Path | None
+    context: click.Context,
+    codes: tuple[str, ...],
+    *,
+    list_all: bool,
+    pages: Path | None,
 ) -> None:
     """Explain lint rules, such as SPD001."""
     from otel_specdecode.lint.registry import BY_CODE, RULES
@@ -37,4 +41,6 @@ def command(
         known = ", ".join(BY_CODE)
         click.echo(f"error: unknown rule {unknown[0]!r}; known are {known}", err=True)
         context.exit(2)
-    click.echo("\n".join(BY_CODE[code.upper()].documentation for code in codes), nl=False)
+    click.echo(
+        "\n".join(BY_CODE[code.upper()].documentation for code in codes), nl=False
+    )

@@ -11,7 +11,7 @@ from otel_specdecode.lint import _calls, _expressions, _functions, _statements
 from otel_specdecode.lint._machine import Frame, Machine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
     from otel_specdecode.lint._modules import Module
     from otel_specdecode.lint.facts import Facts
@@ -25,7 +25,7 @@ _EXPRESSIONS = {**_expressions.EXPRESSIONS, ast.Call: _calls.call}
 
 
 @contextmanager
-def deep_recursion() -> Iterator[None]:
+def deep_recursion() -> Generator[None]:
     """Let deeply nested source be walked; Python frames cost no C stack."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, DEEP))

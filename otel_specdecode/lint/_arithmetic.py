@@ -22,9 +22,7 @@ def add(left: Value, right: Value) -> Value:
     both = left.tags | right.tags
     strong = both & t.STRONG
     if both & (t.COUNT | t.TOKENS | t.CHARS):
-        return tagged(
-            both & (t.COUNT | t.TOKENS | t.CHARS | t.STRONG), left, right
-        )
+        return tagged(both & (t.COUNT | t.TOKENS | t.CHARS | t.STRONG), left, right)
     if both & t.CLOCK:
         return tagged(both & (t.CLOCK | t.LATER), left, right)
     if both & t.SPAN:
@@ -35,9 +33,7 @@ def add(left: Value, right: Value) -> Value:
     things = left.things | right.things
     if things or left.texts or right.texts:
         texts = frozenset(list(left.texts | right.texts)[:12])
-        return Value(
-            both & (t.IDS | t.ONE), things, left.rates | right.rates, texts
-        )
+        return Value(both & (t.IDS | t.ONE), things, left.rates | right.rates, texts)
     return tagged(both & (t.IDS | t.NUMBER), left, right)
 
 
@@ -75,9 +71,7 @@ class _Quotient:
 
     def rate(self, kind: RateKind, source: Value, operand: ast.expr) -> Value:
         other = self.node.right if operand is self.node.left else self.node.left
-        story = with_step(
-            source, self.machine.step(self.node, self.frame, kind.value)
-        )
+        story = with_step(source, self.machine.step(self.node, self.frame, kind.value))
         rates = self.machine.rate(
             kind,
             self.node,
@@ -142,18 +136,18 @@ def divide(
         return tagged(t.INVERSE, left, right)
     if left.tags & (t.NUMBER | t.ONE) and right.tags & (t.NUMBER | t.ONE):
         return tagged(t.NUMBER, left, right)
-    return tagged(left.tags & t.TOKENS, left, right) if right.tags & (
-        t.NUMBER | t.ONE
-    ) else tagged(0, left, right)
+    return (
+        tagged(left.tags & t.TOKENS, left, right)
+        if right.tags & (t.NUMBER | t.ONE)
+        else tagged(0, left, right)
+    )
 
 
 def _is_time(node: ast.expr, value: Value) -> bool:
     """Whether an operand that we know nothing of is called a length of time."""
     if value.tags & (t.QUANTITIES | t.NUMBER | t.IDS) or value.things:
         return False
-    return any(
-        says_time(name) and not says_tokens(name) for name in names_in(node)
-    )
+    return any(says_time(name) and not says_tokens(name) for name in names_in(node))
 
 
 def _divide_by_tokens(quotient: _Quotient) -> Value:

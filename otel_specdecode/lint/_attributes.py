@@ -58,7 +58,11 @@ def _of_known_kind(base: Value, key: str) -> Value | None:
     strong = tags & t.STRONG
     if tags & t.USAGE:
         is_time = bool({"time", "ms", "duration", "second"}.intersection(words_of(key)))
-        return Value(t.SPAN if is_time else t.TOKENS | (t.USAGE if "detail" in key or "usage" in key else 0))
+        return Value(
+            t.SPAN
+            if is_time
+            else t.TOKENS | (t.USAGE if "detail" in key or "usage" in key else 0)
+        )
     if tags & t.IDS:
         return Value(t.IDS)
     if tags & (t.RESPONSE | t.STREAM) and key in {"content", "raw", "stream", "body"}:
@@ -131,7 +135,11 @@ def _thing_field(
         if thing.kind != "instance" or is_key:
             return found
         member = class_member(thing, key)
-        return found if member is None else join(found, _bind(machine, thing, member, frame, key))
+        return (
+            found
+            if member is None
+            else join(found, _bind(machine, thing, member, frame, key))
+        )
     if thing.kind == "instance":
         member = class_member(thing, key)
         return None if member is None else _bind(machine, thing, member, frame, key)
@@ -236,9 +244,7 @@ def write_field(machine: Machine, base: Value, key: str, value: Value) -> None:
         machine.share(machine.named, key, value)
 
 
-def read_item(
-    machine: Machine, base: Value, index: ast.expr, frame: Frame
-) -> Value:
+def read_item(machine: Machine, base: Value, index: ast.expr, frame: Frame) -> Value:
     """`base[index]`."""
     if isinstance(index, ast.Slice):
         return base

@@ -138,9 +138,7 @@ def _boolean(machine: Machine, node: ast.BoolOp, frame: Frame) -> Value:
     values = [machine.evaluate(value, frame) for value in node.values]
     if isinstance(node.op, ast.And):
         return values[-1]
-    return join_all(
-        value if value.tags != t.NONE else UNKNOWN for value in values
-    )
+    return join_all(value if value.tags != t.NONE else UNKNOWN for value in values)
 
 
 def _compare(machine: Machine, node: ast.Compare, frame: Frame) -> Value:
@@ -308,9 +306,7 @@ def comprehend(
             frame.env[name] = saved[name]
         else:
             frame.env.pop(name, None)
-    is_chunked = per_chunk and any(
-        True for _ in node.generators
-    )
+    is_chunked = per_chunk and any(True for _ in node.generators)
     return elem, is_chunked, strong
 
 

@@ -55,7 +55,9 @@ def invoke(
     if thing.kind == "class":
         return instantiate(machine, thing, node, frame, args, kwargs)
     if thing.kind == "instance":
-        method = machine.bound_method(Value(things=frozenset({thing})), "__call__", frame)
+        method = machine.bound_method(
+            Value(things=frozenset({thing})), "__call__", frame
+        )
         return invoke(machine, method, node, frame, args, kwargs) if method else UNKNOWN
     if thing.kind == "function":
         return _run(machine, definition, frame, args, kwargs)
@@ -246,7 +248,9 @@ def annotated(machine: Machine, parameter: ast.arg, frame: Frame) -> Value:
     for thing in cls.things:
         if thing.kind == "class":
             return Value(things=frozenset({machine.instance_of(thing, frame)}))
-    return Value(path=cls.path + "()" if cls.path and cls.path != name else parameter.arg)
+    return Value(
+        path=cls.path + "()" if cls.path and cls.path != name else parameter.arg
+    )
 
 
 def run_unknown(

@@ -179,5 +179,7 @@ def _is_named_like_a_chunk(loop: ast.AST) -> bool:
 def _is_named_like_a_stream(module: Module, iterable: ast.expr) -> bool:
     if not isinstance(iterable, ast.Name | ast.Attribute):
         return False
-    named = any(_STREAM_WORDS.intersection(words_of(name)) for name in names_in(iterable))
+    named = any(
+        _STREAM_WORDS.intersection(words_of(name)) for name in names_in(iterable)
+    )
     return named and bool(_LLM_LIBRARY.search(module.text))

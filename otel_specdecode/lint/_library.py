@@ -102,7 +102,11 @@ def _sequence(machine: Machine, call: Call) -> Value | None:
     node = call.node.args[0]
     turns = turns_of(machine, value, node, call.node, call.frame)
     return machine.sequence(
-        call.node, call.frame, turns.elem, per_chunk=turns.per_chunk, strong=turns.strong
+        call.node,
+        call.frame,
+        turns.elem,
+        per_chunk=turns.per_chunk,
+        strong=turns.strong,
     )
 
 
@@ -112,7 +116,9 @@ def _length(machine: Machine, call: Call) -> Value | None:
         return Value(t.TOKENS)
     if value.tags & (t.WORDS | t.TEXT | t.PIECE):
         return Value(t.CHARS, steps=value.steps)
-    if any(thing.elem.tags & t.TOKENS and not thing.per_chunk for thing in value.things):
+    if any(
+        thing.elem.tags & t.TOKENS and not thing.per_chunk for thing in value.things
+    ):
         return Value(t.TOKENS)
     counted = machine.count_of(value, call.node, call.frame)
     return counted if counted is not None else UNKNOWN
@@ -211,7 +217,9 @@ def _enumerate(machine: Machine, call: Call) -> Value | None:
     turns = turns_of(machine, call.args[0], node, _loop_around(call), call.frame)
     number = UNKNOWN
     if turns.per_chunk:
-        number = Value(t.COUNT | (t.STRONG if turns.strong else 0), steps=turns.elem.steps)
+        number = Value(
+            t.COUNT | (t.STRONG if turns.strong else 0), steps=turns.elem.steps
+        )
         number = with_step(
             number, machine.step(call.node, call.frame, "chunks numbered")
         )
@@ -343,9 +351,7 @@ def _gather(machine: Machine, call: Call) -> Value | None:
     elem = join_all(call.args)
     for value in call.unpacked:
         elem = join(elem, join_all(thing.elem for thing in value.things))
-    return machine.sequence(
-        call.node, call.frame, elem, per_chunk=False, strong=False
-    )
+    return machine.sequence(call.node, call.frame, elem, per_chunk=False, strong=False)
 
 
 def _run_target(machine: Machine, call: Call) -> Value | None:
@@ -457,7 +463,9 @@ def _progress_bar(machine: Machine, call: Call) -> Value | None:
     node = call.node.args[0]
     turns = turns_of(machine, call.args[0], node, call.node, call.frame)
     if turns.per_chunk and unit.texts:
-        source = Value(t.COUNT | (t.STRONG if turns.strong else 0), steps=turns.elem.steps)
+        source = Value(
+            t.COUNT | (t.STRONG if turns.strong else 0), steps=turns.elem.steps
+        )
         rates = machine.rate(RateKind.PROGRESS, call.node, call.frame, source)
         for text in unit.texts:
             machine.label(rates, text)
@@ -509,7 +517,9 @@ FUNCTIONS: dict[str, Callable[[Machine, Call], Value | None]] = {
     ),
     **dict.fromkeys("len size".split(), _length),
     **dict.fromkeys("sum fsum nansum".split(), _sum),
-    **dict.fromkeys("max min nanmax nanmin amax amin maximum minimum".split(), _extreme),
+    **dict.fromkeys(
+        "max min nanmax nanmin amax amin maximum minimum".split(), _extreme
+    ),
     **dict.fromkeys(
         "mean fmean median percentile quantile quantiles average nanmean nanmedian "
         "nanpercentile median_low median_high stdev pstdev std harmonic_mean "

@@ -270,7 +270,9 @@ class Machine:
 
     def imported(self, frame: Frame, base: str, name: str, level: int) -> Value:
         """What `from base import name` binds."""
-        inner = self.find_module(frame.module, f"{base}.{name}" if base else name, level)
+        inner = self.find_module(
+            frame.module, f"{base}.{name}" if base else name, level
+        )
         if inner is not None and inner is not frame.module:
             return self.module_value(inner, frame)
         module = self.find_module(frame.module, base, level) if base or level else None

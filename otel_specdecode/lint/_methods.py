@@ -157,7 +157,9 @@ def _get(machine: Machine, call: Call, receiver: Value) -> Value | None:
         return join(value, default)
     if not call.args or call.kwargs:
         return _receive(machine, call, receiver)
-    return join_all(thing.elem for thing in receiver.things) if receiver.things else None
+    return (
+        join_all(thing.elem for thing in receiver.things) if receiver.things else None
+    )
 
 
 def _setdefault(machine: Machine, call: Call, receiver: Value) -> Value | None:

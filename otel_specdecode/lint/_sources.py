@@ -40,8 +40,12 @@ _FRAMEWORK_STREAM = frozenset(
     "stream astream stream_chat astream_chat stream_complete astream_complete "
     "astream_events stream_log astream_log".split()
 )
-_FRAMEWORK = re.compile(r"^\s*(?:from|import)\s+(?:langchain|llama_index)", re.MULTILINE)
-_MODEL_NAMES = frozenset("llm model chat chain client_llm chat_model runnable bot".split())
+_FRAMEWORK = re.compile(
+    r"^\s*(?:from|import)\s+(?:langchain|llama_index)", re.MULTILINE
+)
+_MODEL_NAMES = frozenset(
+    "llm model chat chain client_llm chat_model runnable bot".split()
+)
 _FRAMEWORK_MODEL = re.compile(r"(?:langchain|llama_index)[\w.]*\.\w+")
 
 _HTTP_CALLS = frozenset(

@@ -138,7 +138,9 @@ def _assign(machine: Machine, node: ast.Assign, frame: Frame) -> bool:
 def _parallel(node: ast.Assign) -> tuple[list[ast.expr], list[ast.expr]] | None:
     """Targets and values of `a, b = x, y`, which never mix."""
     match node:
-        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+        case ast.Assign(
+            targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)
+        ):
             mixed = any(isinstance(item, ast.Starred) for item in [*targets, *values])
             return None if mixed or len(targets) != len(values) else (targets, values)
         case _:
@@ -187,7 +189,11 @@ def _incremented(
     machine: Machine, target: ast.expr, added: Value, frame: Frame, node: ast.stmt
 ) -> Value | None:
     """A counter after `+=`: one per chunk makes it a chunk count."""
-    if not frame.per_chunk or not added.tags & t.ONE or added.tags & t.QUANTITIES & ~t.STRONG:
+    if (
+        not frame.per_chunk
+        or not added.tags & t.ONE
+        or added.tags & t.QUANTITIES & ~t.STRONG
+    ):
         return None
     if not _outlives_turn(target, frame):
         return None
@@ -456,7 +462,11 @@ def _class(machine: Machine, node: ast.ClassDef, frame: Frame) -> bool:
     )
     members: Env = {}
     thing.definition = Definition(
-        node, frame.module, scope=machine.inner_scope(frame), bases=bases, members=members
+        node,
+        frame.module,
+        scope=machine.inner_scope(frame),
+        bases=bases,
+        members=members,
     )
     frame.env[node.name] = Value(things=frozenset({thing}))
     body = Frame(

@@ -138,7 +138,8 @@ def is_safe(request: Request) -> bool:
     if not request.loops:
         return False
     return not any(
-        _is_unguarded(node, request.module.tree) for node in ast.walk(request.module.tree)
+        _is_unguarded(node, request.module.tree)
+        for node in ast.walk(request.module.tree)
     )
 
 
@@ -163,7 +164,9 @@ def _is_choices(node: ast.expr) -> bool:
 def _has_guard(node: ast.AST, tree: ast.Module) -> bool:
     """Whether a test on `choices` or an early `continue` stands around or before it."""
     for outer in ast.walk(tree):
-        if isinstance(outer, ast.If | ast.IfExp | ast.BoolOp) and _contains(outer, node):
+        if isinstance(outer, ast.If | ast.IfExp | ast.BoolOp) and _contains(
+            outer, node
+        ):
             tests = outer.values[:1] if isinstance(outer, ast.BoolOp) else [outer.test]
             if any(_tests_choices(test) for test in tests):
                 return True

@@ -189,15 +189,11 @@ def with_step(value: Value, step: Step) -> Value:
     if step in value.steps:
         return value
     steps = (*value.steps, step)[-MAX_STEPS:]
-    return Value(
-        value.tags, value.things, value.rates, value.texts, value.path, steps
-    )
+    return Value(value.tags, value.things, value.rates, value.texts, value.path, steps)
 
 
 def retagged(value: Value, tags: int) -> Value:
     """The same value with other tags."""
     if value.tags == tags:
         return value
-    return Value(
-        tags, value.things, value.rates, value.texts, value.path, value.steps
-    )
+    return Value(tags, value.things, value.rates, value.texts, value.path, value.steps)

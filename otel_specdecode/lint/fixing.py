@@ -81,6 +81,8 @@ def diff(path: str, before: str, after: str) -> str:
         split_lines(before), split_lines(after), fromfile=path, tofile=path
     )
     return "".join(
-        line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n"
+        line
+        if line.endswith(("\n", "\r"))
+        else f"{line}\n\\ No newline at end of file\n"
         for line in lines
     )

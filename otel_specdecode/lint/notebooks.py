@@ -10,11 +10,11 @@ from typing import Any, cast
 from otel_specdecode.errors import LintSourceError
 from otel_specdecode.lint._modules import split_lines
 
-_OTHER_LANGUAGE = re.compile(
-    r"\s*%%(?!time|timeit|capture|prun)\w+"
-)
+_OTHER_LANGUAGE = re.compile(r"\s*%%(?!time|timeit|capture|prun)\w+")
 """A cell magic whose body is not Python: `%%bash`, `%%html`, `%%writefile`."""
-_MAGIC = re.compile(r"^(\s*)(?:[%!?]|[\w.\[\]]+\s*=\s*[%!]|[^#'\"]*[^\s#'\"]\?{1,2}\s*$)")
+_MAGIC = re.compile(
+    r"^(\s*)(?:[%!?]|[\w.\[\]]+\s*=\s*[%!]|[^#'\"]*[^\s#'\"]\?{1,2}\s*$)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

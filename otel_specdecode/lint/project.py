@@ -96,9 +96,7 @@ class Project:
             for path in self._named(parts[-1])
             if self._module_parts(path)[-len(parts) :] == parts
         ]
-        return max(
-            candidates, key=lambda path: _shared(path, origin), default=None
-        )
+        return max(candidates, key=lambda path: _shared(path, origin), default=None)
 
     def _file_at(self, place: Path) -> Path | None:
         for path in (place.with_name(f"{place.name}.py"), place / "__init__.py"):

@@ -18,9 +18,8 @@ from otel_specdecode.lint.source import Source, instruments
 from otel_specdecode.lint.suppression import Suppressions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
 
-    from otel_specdecode.lint._modules import Module
     from otel_specdecode.lint.settings import Settings
 
 _RATE_NAMES = re.compile(r"(?i)tok(?:en)?s?[\w ]*(?:/|per|_s\b)|tps\b|tpot|throughput")
@@ -47,7 +46,7 @@ class Report:
 
 
 @contextmanager
-def _paused_gc() -> Iterator[None]:
+def _paused_gc() -> Generator[None]:
     """Trees are many small objects and no garbage: collecting costs a third."""
     was_enabled = gc.isenabled()
     gc.disable()
@@ -65,9 +64,7 @@ class _Run:
         self.files = files
         self.settings = settings
         self.project = Project(files)
-        self.rules = selected(
-            settings.select, settings.ignore, settings.extend_select
-        )
+        self.rules = selected(settings.select, settings.ignore, settings.extend_select)
         self.instrumented = settings.assume_instrumented
         self.findings: dict[tuple[str, int, int, str], Finding] = {}
         self.texts: dict[str, SourceText] = {}
@@ -115,11 +112,13 @@ class _Run:
         try:
             return self.project.text(path)
         except UnreadableError as error:
-            self._note_unreadable(str(path), error, None)
+            self.note_unreadable(str(path), error, None)
             return None
 
     def _chosen_for(self, path: Path) -> tuple[Rule, ...]:
-        ignored = self.settings.ignored_in(path) if self.settings.per_file_ignores else ()
+        ignored = (
+            self.settings.ignored_in(path) if self.settings.per_file_ignores else ()
+        )
         return tuple(
             rule
             for rule in self.rules
@@ -137,14 +136,12 @@ class _Run:
                 chosen.append(rule)
         return tuple(chosen)
 
-    def _lint_file(
-        self, path: Path, text: SourceText, rules: Iterable[Rule]
-    ) -> None:
+    def _lint_file(self, path: Path, text: SourceText, rules: Iterable[Rule]) -> None:
         self.num_parsed += 1
         try:
             module = self.project.module(path, text)
         except UnreadableError as error:
-            self._note_unreadable(str(path), error, text)
+            self.note_unreadable(str(path), error, text)
             return
         source = Source(module, self.instrumented, self.project.find)
         try:
@@ -152,7 +149,7 @@ class _Run:
                 for finding in rule.check(source):
                     self._note(finding, text if finding.path == text.path else None)
         except RecursionError:
-            self._note_unreadable(
+            self.note_unreadable(
                 str(path), UnreadableError("nested too deeply to be analysed"), text
             )
 
@@ -167,7 +164,7 @@ class _Run:
         key = (finding.path, finding.line, finding.column, finding.code)
         self.findings.setdefault(key, finding)
 
-    def _note_unreadable(
+    def note_unreadable(
         self, path: str, error: UnreadableError, text: SourceText | None
     ) -> None:
         finding = Finding(
@@ -242,15 +239,7 @@ def lint_text(data: bytes, path: str, settings: Settings) -> Report:
     try:
         run.project.keep(Path(path), decode(path, data))
     except UnreadableError as error:
-        run._note_unreadable(path, error, None)
+        run.note_unreadable(path, error, None)
         return run.report()
     run.lint()
     return run.report()
-
-
-def module_findings(module: Module, rules: Iterable[Rule]) -> Iterator[Finding]:
-    """Findings in one parsed file, comments not heeded: for flake8."""
-    source = Source(module)
-    for rule in rules:
-        if rule.may_apply(module.text):
-            yield from rule.check(source)

@@ -99,7 +99,7 @@ def load(path: Path) -> Settings:
     table: Any = document
     if path.name == "pyproject.toml":
         for key in TABLE.split("."):
-            table = table.get(key, {}) if isinstance(table, dict) else {}
+            table = cast("dict[str, Any]", table).get(key, {})
     if not isinstance(table, dict):
         raise ConfigError(f"{path}: [{TABLE}] must be a table")
     return _settings(cast("dict[str, Any]", table), path)

@@ -113,7 +113,10 @@ def as_sarif(report: Report, version: str) -> str:
         for rule in RULES
     ]
     rules.append(
-        {"id": UNREADABLE, "shortDescription": {"text": "File cannot be read as Python"}}
+        {
+            "id": UNREADABLE,
+            "shortDescription": {"text": "File cannot be read as Python"},
+        }
     )
     numbers = {rule["id"]: number for number, rule in enumerate(rules)}
     seen: dict[str, int] = {}
@@ -131,7 +134,9 @@ def as_sarif(report: Report, version: str) -> str:
                     }
                 },
                 "columnKind": "unicodeCodePoints",
-                "originalUriBaseIds": {"SRCROOT": {"description": {"text": "Where the linter ran"}}},
+                "originalUriBaseIds": {
+                    "SRCROOT": {"description": {"text": "Where the linter ran"}}
+                },
                 "results": [
                     _result(finding, report, numbers[finding.code], seen)
                     for finding in report.findings
