@@ -28,6 +28,8 @@ from vllm_server import METHODS, MODEL, VLLM_VERSION, Server, serve  # noqa: E40
 FOLDER = _HERE / f"vllm-{VLLM_VERSION}"
 _WITH_USAGE = {"stream": True, "stream_options": {"include_usage": True}}
 _PROMPT = "def read(self, size=-1):"
+# The models were trained on chats: after a bare line of source they end at once.
+_CHAT_PROMPT = f"<|im_start|>user\n{_PROMPT}<|im_end|>\n<|im_start|>assistant\n"
 _LOOKUP_TOOL = {
     "type": "function",
     "function": {
@@ -92,7 +94,7 @@ def chat(name: str, /, prompt: str = _PROMPT, **options: Any) -> Call:
     return Call(name=name, path="/v1/chat/completions", body=body)
 
 
-def completion(name: str, /, prompt: Any = _PROMPT, **options: Any) -> Call:
+def completion(name: str, /, prompt: Any = _CHAT_PROMPT, **options: Any) -> Call:
     """A completion request, with the defaults of ``chat``."""
     body = {
         "model": MODEL,
@@ -152,8 +154,10 @@ _EVERY_SHAPE = (
     chat("chat-stream-n-2", n=2, temperature=1, seed=7, **_WITH_USAGE),
     chat("chat-plain-n-2", n=2, temperature=1, seed=7),
     completion("completion-stream-without-usage", stream=True),
-    completion("completion-stream-two-prompts", [_PROMPT, "class A:"], **_WITH_USAGE),
-    completion("completion-plain-two-prompts", [_PROMPT, "class A:"]),
+    completion(
+        "completion-stream-two-prompts", [_CHAT_PROMPT, "class A:"], **_WITH_USAGE
+    ),
+    completion("completion-plain-two-prompts", [_CHAT_PROMPT, "class A:"]),
     response("response-plain"),
     response("response-stream", stream=True),
     chat("refused-stream-options", stream_options={"include_usage": True}),
