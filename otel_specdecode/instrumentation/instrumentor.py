@@ -69,7 +69,8 @@ class SpecDecodeInstrumentor(BaseInstrumentor):
 
     def _instrument(self, **kwargs: Any) -> None:
         providers = {name: kwargs.pop(name, None) for name in _PROVIDERS}
-        options = Options.of(kwargs)
+        # Not every release of the base class takes out what the loader passes.
+        options = Options.of({k: v for k, v in kwargs.items() if k not in _ZERO_CODE})
         recorder = recorder_for(
             providers["tracer_provider"],
             providers["meter_provider"],
