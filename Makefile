@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 MARK := $(VENV)/.ready-$(shell cat pyproject.toml constraints/dev.txt 2>/dev/null | sha256sum | cut -c1-16)
 
-.PHONY: help setup constraints demo check test e2e e2e-full matrix soak format clean
+.PHONY: help setup collector stack constraints demo check test e2e e2e-full matrix soak format clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -31,10 +31,16 @@ check: setup ## Format, lint, types, import direction.
 test: check ## Everything that needs no real server, with coverage.
 	$(BIN)/python scripts/run_tests.py
 
-e2e: setup ## The same against a real vLLM and a real collector.
+collector: setup ## Build the collector, Prometheus, Alertmanager and Jaeger; once.
+	$(BIN)/python scripts/collector_build.py
+
+stack: collector ## Run them all with live traffic; prints where to look.
+	$(BIN)/python scripts/stack.py
+
+e2e: collector ## The same against a real vLLM and a real collector.
 	$(BIN)/python scripts/run_e2e.py
 
-e2e-full: setup ## Every speculative method, every fault; before an issue is resolved.
+e2e-full: collector ## Every speculative method, every fault; before an issue is resolved.
 	$(BIN)/python scripts/run_e2e.py --full
 
 matrix: setup ## The suite over old and new versions of openai and OpenTelemetry.

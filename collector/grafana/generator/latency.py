@@ -98,12 +98,12 @@ _WHERE = (
         ),
     ),
     Panel(
-        title="Time between two tokens inside the server, median",
+        title="Time of a step inside the server, median",
         unit="s",
         width=12,
         description=(
-            "vLLM's own inter-token latency: one value a step, not a token. With "
-            "speculation it is the time of a step."
+            "What vLLM exports as inter-token latency: one value a step, and with "
+            "speculation a step yields several tokens."
         ),
         targets=(
             Target(

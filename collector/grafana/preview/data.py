@@ -55,13 +55,15 @@ class Source:
             step = {"step": f"{self.step_s:g}"}
             found = self._get("query_range", fields | window | step)
             points = [one["values"] for one in found]
-        return [
+        lines = [
             Line(
                 name=_legend(target["legendFormat"], one["metric"]),
                 points=tuple((float(at), float(value)) for at, value in values),
             )
             for one, values in zip(found, points, strict=True)
         ]
+        # Prometheus promises no order, and a colour should stay with its name.
+        return sorted(lines, key=lambda line: line.name)
 
     def _filled_in(self, expr: str) -> str:
         for name, value in {

@@ -8,11 +8,16 @@ they fed, and the traces of the Jaeger.
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
+import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import generate
 import pytest
+import show
 import yaml
 from collector_stack import (
     BUNDLE,
@@ -261,6 +266,41 @@ def test_a_panels_legend_uses_labels_that_its_series_have(
         labels = set(one["metric"])
         named = {part.split("}}")[0] for part in template.split("{{")[1:]}
         assert named <= labels
+
+
+def test_the_page_that_people_see_has_no_empty_panel(sides: BothSides) -> None:
+    page = show.render(sides.prometheus.url, minutes=3)
+    panels = re.findall(r"<h4>([^<]+)</h4>(.*?)</section>", page, re.DOTALL)
+    assert len(panels) == len({param.id.rpartition(":")[0] for param in TARGETS})
+    assert [title for title, inside in panels if "No data" in inside] == []
+
+
+# Runs in the page: the title of the document becomes what does not fit.
+MEASURE = """<script>
+document.title = "cut: " + [...document.querySelectorAll("h4")]
+  .filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)
+  .join("; ");
+</script>"""
+
+
+@pytest.mark.full
+def test_every_title_fits_its_panel_in_a_browser(
+    sides: BothSides, tmp_path: Path
+) -> None:
+    browser = shutil.which("chromium")
+    if browser is None:
+        assert os.environ.get("CI") != "true", "CI installs chromium"
+        pytest.skip("no chromium on the path")
+    page = tmp_path / "page.html"
+    page.write_text(show.render(sides.prometheus.url, minutes=3) + MEASURE)
+    command = (
+        *(browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"),
+        *("--window-size=1280,900", page.as_uri()),
+    )
+    seen = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert "<title>cut: </title>" in seen.stdout
 
 
 def test_the_servers_names_arrive_with_their_colon_and_without_created_series(
