@@ -78,14 +78,14 @@ class Telemetry:
         ]
         return sorted(found, key=lambda metric: metric.name)
 
-    def requests(self) -> list[tuple[str, str, str]]:
-        """Outcome, usage and acceptance of each request that was counted."""
+    def requests(self) -> list[tuple[str, ...]]:
+        """Outcome, usage and acceptance of each request that was counted.
+
+        Beyond the limit of attribute sets they are called `overflow`.
+        """
+        names = ("outcome", "usage", "acceptance")
         return [
-            (
-                point.attributes["specdecode.outcome"],
-                point.attributes["specdecode.usage"],
-                point.attributes["specdecode.acceptance"],
-            )
+            tuple(point.attributes.get(f"specdecode.{n}", "overflow") for n in names)
             for point in self.points("specdecode.client.requests")
             for _ in range(point.value)
         ]
