@@ -88,7 +88,49 @@ def test_the_simulator_serves_until_it_is_stopped(command: list[str]) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_examples_folder_and_the_readme_name_the_same_extra() -> None:
+COUNTS_CHUNKS = """
+import time
+import openai
+
+started_at = time.perf_counter()
+tokens = 0
+for chunk in openai.OpenAI().chat.completions.create(
+    model="m", messages=[], stream=True, stream_options={"include_usage": True}
+):
+    tokens += 1
+print(tokens / (time.perf_counter() - started_at), "tok/s")
+"""
+
+
+@pytest.mark.parametrize(
+    "command", [c for c in commands(PROGRAM) if c[1] == "lint"], ids=" ".join
+)
+def test_the_linter_finds_code_that_counts_chunks(
+    command: list[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / command[-1]
+    folder.mkdir()
+    (folder / "bench.py").write_text(COUNTS_CHUNKS, encoding="utf-8")
+    done = run(installed(PROGRAM), *command[1:-1], str(folder))
+    assert done.returncode == 1
+    assert "SPD001" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "command", [c for c in commands(PROGRAM) if c[1] == "rule"], ids=" ".join
+)
+def test_a_rule_is_explained(command: list[str]) -> None:
+    done = run(installed(PROGRAM), *command[1:])
+    assert done.returncode == 0, done.stderr
+    assert command[-1] in done.stdout
+
+
+def test_the_tests_above_know_every_subcommand_that_is_shown() -> None:
+    shown = {command[1] for command in commands(PROGRAM)}
+    assert shown == {"demo", "simulate", "lint", "rule"}
+
+
+def test_the_installation_names_an_extra_that_exists() -> None:
     (install,) = commands("pip")
     (requirement,) = install[2:]
     match = re.fullmatch(r"otel-specdecode\[(\w+)\]", requirement)

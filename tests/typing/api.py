@@ -9,6 +9,7 @@ from typing import Any, assert_type
 from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
 
 from otel_specdecode import (
+    ChunkCountWarning,
     ConfigError,
     PayloadError,
     RequestRecord,
@@ -88,5 +89,6 @@ def telemetry_is_set_up_once() -> None:
 
 def errors_have_one_root() -> None:
     errors: list[type[SpecDecodeError]] = [ConfigError, PayloadError]
-    del errors
+    warning: type[UserWarning] = ChunkCountWarning
+    del errors, warning
     assert_type(PayloadError("usage", "expected an object").path, str)
