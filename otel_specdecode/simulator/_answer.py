@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from otel_specdecode.simulator import _usage
 from otel_specdecode.simulator._engine import Choice
-from otel_specdecode.simulator._request import GenerationRequest
+from otel_specdecode.simulator._request import Endpoint, GenerationRequest
 from otel_specdecode.simulator.directives import Directives, WireShape
 from otel_specdecode.simulator.ledger import Tally
 from otel_specdecode.simulator.profile import (
@@ -121,8 +121,10 @@ class Answer:
         if self.parses_reasoning:
             details = {"reasoning_tokens": min(num_tokens, self._most_reasoning)}
             return counts | {"completion_tokens_details": details}
-        # Set, though to nothing, and so on the wire (`exclude_unset`).
-        return counts | {"completion_tokens_details": None}
+        if self.request.endpoint is Endpoint.CHAT:
+            # Set, though to nothing, and so on the wire (`exclude_unset`).
+            return counts | {"completion_tokens_details": None}
+        return counts
 
     @property
     def _most_reasoning(self) -> int:
@@ -131,7 +133,9 @@ class Answer:
 
     @property
     def parses_reasoning(self) -> bool:
-        """Whether the server has a reasoning parser, so that usage tells of it."""
+        """Whether a reasoning parser is at work, so that usage tells of it."""
+        if self.request.endpoint is not Endpoint.CHAT:
+            return False
         return self.profile.reasoning_parser or self._most_reasoning > 0
 
     @property

@@ -105,7 +105,8 @@ def _script(
     limit: int,
 ) -> Script:
     if (name := _called_tool(profile, request)) is not None:
-        return _tool_call(profile, name, key, limit)
+        required = request.tool_name is not None
+        return _tool_call(profile, name, key, limit, required=required)
     tape = code_tape() if holds_code(key) else prose_tape()
     start = tape.start_of(zlib.crc32(key.encode()))
     ending = _ending(profile, directives, request, limit)
@@ -170,13 +171,16 @@ def _called_tool(profile: Profile, request: GenerationRequest) -> str | None:
     return request.may_call_tool if profile.tool_calls else None
 
 
-def _tool_call(profile: Profile, name: str, key: str, limit: int) -> ToolCallScript:
+def _tool_call(
+    profile: Profile, name: str, key: str, limit: int, *, required: bool
+) -> ToolCallScript:
     start = prose_tape().start_of(zlib.crc32(key.encode()))
     arguments = {"query": prose_tape().text(start, start + 12).strip(), "limit": 3}
     return ToolCallScript(
         name,
         json.dumps(arguments, ensure_ascii=False),
         f"chatcmpl-tool-{zlib.crc32(key.encode()):08x}",
+        required=required,
         buffering=profile.buffering_tool_parser,
         limit=limit,
     )

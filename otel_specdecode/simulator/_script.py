@@ -190,15 +190,28 @@ class ReasoningScript(TextScript):
 
 
 class ToolCallScript:
-    """One tool call: a control token, the name, the arguments, a control token."""
+    """One tool call: a control token, the name, the arguments, a control token.
+
+    It streams as vLLM's parsers do: the name in a delta of its own, arguments after
+    it, and their last piece only when the end is sure.
+    """
 
     def __init__(
-        self, name: str, arguments: str, call_id: str, *, buffering: bool, limit: int
+        self,
+        name: str,
+        arguments: str,
+        call_id: str,
+        *,
+        required: bool,
+        buffering: bool,
+        limit: int,
     ) -> None:
         self._name = name
         self._call_id = call_id
+        self._required = required
         self._buffering = buffering
         self._pieces = [arguments[at : at + 4] for at in range(0, len(arguments), 4)]
+        self._num_sent = 0
         whole = 2 + len(self._pieces) + 2
         self.ending = Ending(
             num_tokens=min(whole, limit),
@@ -206,27 +219,34 @@ class ToolCallScript:
         )
 
     def delta(self, first: int, last: int, *, finished: bool) -> bytes | None:
-        """The head of the call, a piece of its arguments, or nothing yet."""
-        if self._buffering:
-            if not finished:
-                return None
-            first = 0
-        arguments = self._arguments(first, last)
-        if first <= 1 < last:
-            call: dict[str, object] = {
-                "id": self._call_id,
-                "type": "function",
-                "index": 0,
-                "function": {"name": self._name, "arguments": arguments},
-            }
-        elif arguments:
-            call = {"index": 0, "function": {"arguments": arguments}}
+        """The name, the arguments that are sure by now, or nothing yet."""
+        if self._buffering and not finished:
+            return None
+        call: dict[str, object] = {"index": 0}
+        if self._buffering or first <= 1 < last:
+            call = {"id": self._call_id, "type": "function", **call}
+            call["function"] = {"name": self._name}
+            if finished:
+                call["function"] = {
+                    "name": self._name,
+                    "arguments": self._next_arguments(last, finished=True),
+                }
+        elif arguments := self._next_arguments(last, finished=finished):
+            call["function"] = {"arguments": arguments}
         else:
             return b"" if finished else None
-        return b'"tool_calls":' + json.dumps([call], separators=(",", ":")).encode()
+        members = {"content": None, "tool_calls": [call]}
+        return json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode()[
+            1:-1
+        ]
 
-    def _arguments(self, first: int, last: int) -> str:
-        return "".join(self._pieces[max(0, first - 2) : max(0, last - 2)])
+    def _next_arguments(self, last: int, *, finished: bool) -> str:
+        """What was not sent yet; the last piece may be followed by anything."""
+        num_said = min(max(0, last - 2), len(self._pieces))
+        num_sure = num_said if finished else min(num_said, len(self._pieces) - 1)
+        arguments = "".join(self._pieces[self._num_sent : num_sure])
+        self._num_sent = max(self._num_sent, num_sure)
+        return arguments
 
     def text(self, last: int) -> str:  # noqa: ARG002
         """A tool call has no content."""
@@ -234,12 +254,15 @@ class ToolCallScript:
 
     def message(self, last: int) -> dict[str, object]:
         """The whole call."""
+        arguments = "".join(self._pieces[: max(0, last - 2)])
         call = {
             "id": self._call_id,
             "type": "function",
-            "function": {"name": self._name, "arguments": self._arguments(0, last)},
+            "function": {"name": self._name, "arguments": arguments},
         }
-        return {"content": None, "reasoning": None, "tool_calls": [call]}
+        # vLLM: empty content where a call was demanded, null where it was chosen.
+        content = "" if self._required else None
+        return {"content": content, "reasoning": None, "tool_calls": [call]}
 
     def token_texts(self, first: int, last: int) -> list[str]:
         """The pieces, between the control tokens of the call."""

@@ -161,7 +161,6 @@ class Profile:
             usage and swallows steps that add no text.
         num_reasoning_tokens: tokens at the start that go to `delta.reasoning`; more
             than 0 implies the parser.
-        tool_parser: whether the server has one; `tool_calls` implies it.
         tool_calls: answer with a tool call when the request offers tools and
             leaves the choice to the model.
         buffering_tool_parser: hold a tool call back until it is whole, as some
@@ -188,7 +187,6 @@ class Profile:
     usage: UsagePlacement = UsagePlacement.ON_REQUEST
     reasoning_parser: bool = False
     num_reasoning_tokens: int = 0
-    tool_parser: bool = False
     tool_calls: bool = False
     buffering_tool_parser: bool = False
     default_max_tokens: int = 128
