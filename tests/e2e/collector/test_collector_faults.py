@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 import requests
+import yaml
 from backend import Backend, serving
-from collector_stack import free_port, wait_until
+from collector_stack import BUNDLE, free_port, wait_until
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
@@ -164,16 +165,24 @@ def test_a_collector_short_of_memory_refuses_and_says_so(stack: Stack) -> None:
         answers.add(post(collector, body).status_code)
     assert answers <= {200, 503}
     assert 503 in answers
-    refused = (
-        'sum(increase({__name__=~"otelcol_receiver_refused_spans(?:_total)?"}[1m]))'
-    )
+    refusing = alert("OtelCollectorRefusing")
 
-    def alert_is_true() -> float | None:
+    def alert_is_true() -> bool:
         post(collector, body)
-        return prometheus.value(refused)
+        return bool(prometheus.query(refusing))
 
-    wait_until("the refusals in Prometheus", alert_is_true, within_s=60)
+    wait_until("the alert's expression", alert_is_true, within_s=60)
     assert collector.program.process.poll() is None
+
+
+def alert(name: str) -> str:
+    rules = yaml.safe_load((BUNDLE / "prometheus/rules/collector.yml").read_text())
+    return next(
+        rule["expr"]
+        for group in rules["groups"]
+        for rule in group["rules"]
+        if rule["alert"] == name
+    )
 
 
 def encoded(batch: Sequence[ReadableSpan]) -> bytes:
