@@ -62,6 +62,8 @@ def constant_text(source: Source, node: ast.expr, depth: int = 0) -> str:
         return node.value
     if isinstance(node, ast.JoinedStr):
         return "".join(constant_text(source, part, depth) for part in node.values)
+    if isinstance(node, ast.FormattedValue):
+        return constant_text(source, node.value, depth)
     if isinstance(node, ast.Name) and depth < _DEPTH:
         values = source.bindings.values_of(node)
         if len(values) == 1:

@@ -68,7 +68,7 @@ RATIO = re.compile(
 _ACCEPTED = re.compile(r"(?i)accept")
 _DRAFTED = re.compile(r"(?i)draft|propos|spec_steps|num_steps|verify|rounds?$")
 _FILE = re.compile(
-    r"(?i)spec(?:ulative)?[_ -]?dec|num_spec|draft|speculat|eagle|\bmtp\b"
+    r"(?i)spec(?:ulative)?[_ -]?dec|num_spec|draft|speculat|eagle|\bmtp\b|spec_(?:acc|stat)"
 )
 _MEANS = frozenset(
     {"statistics.mean", "statistics.fmean", "numpy.mean", "numpy.nanmean"}
@@ -226,10 +226,12 @@ class _Ratios:
                     _ACCEPTED.search(field_name(_unwrapped(accepted)))
                     and _DRAFTED.search(field_name(_unwrapped(drafted)))
                 )
-            case ast.BinOp(left=left, right=right):
-                return self._is_ratio(left, depth + 1) or self._is_ratio(
-                    right, depth + 1
-                )
+            case (
+                ast.BinOp(left=ast.Constant(), right=inner)
+                | ast.BinOp(left=inner, right=ast.Constant())
+            ):
+                # Times 100, plus the bonus token; times a weight is another thing.
+                return self._is_ratio(inner, depth + 1)
             case ast.IfExp(body=body, orelse=orelse):
                 return self._is_ratio(body, depth + 1) or self._is_ratio(
                     orelse, depth + 1

@@ -131,10 +131,13 @@ def _taken_as_zero(node: ast.AST) -> str:
 def _known(node: ast.expr) -> str:
     if isinstance(node, ast.Name):
         return ""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        if node.func.id in _WRAPPERS and node.args:
-            return _known(node.args[0])
-    name = field_name(node)
+    match node:
+        case ast.Call(func=ast.Name(id=wrapper), args=[inner, *_]) if (
+            wrapper in _WRAPPERS
+        ):
+            return _known(inner)
+        case _:
+            name = field_name(node)
     return name if name in FIELDS else ""
 
 

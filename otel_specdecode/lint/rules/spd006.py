@@ -19,7 +19,9 @@ Prometheus takes the difference (`rate`, `increase`, `delta`).
 
 ```python
 now = scrape(url)
-rate = now["vllm:spec_decode_num_accepted_tokens_total"] / now["vllm:spec_decode_num_draft_tokens_total"]
+accepted = now["vllm:spec_decode_num_accepted_tokens_total"]
+drafted = now["vllm:spec_decode_num_draft_tokens_total"]
+rate = accepted / drafted
 ```
 
 ## Use instead
@@ -76,7 +78,7 @@ _DEPTH = 6
 
 def may_apply(text: str) -> bool:
     """Whether a source reads such a counter; cheap, no parsing."""
-    return "spec_" in text and bool(COUNTER.search(text)) and "/" in text
+    return "/" in text and ("spec_decode_num_" in text or bool(COUNTER.search(text)))
 
 
 def check(source: Source) -> Iterator[Finding]:
@@ -108,10 +110,8 @@ class _Readings:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._guarded: dict[ast.AST, bool] = {}
         self._functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
         self._calls: dict[str, list[ast.Call]] = {}
-        self._appended: dict[str, list[ast.expr]] = {}
         for node in ast.walk(source.tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 self._functions[node.name] = node
