@@ -68,7 +68,8 @@ RATIO = re.compile(
 _ACCEPTED = re.compile(r"(?i)accept")
 _DRAFTED = re.compile(r"(?i)draft|propos|spec_steps|num_steps|verify|rounds?$")
 _FILE = re.compile(
-    r"(?i)spec(?:ulative)?[_ -]?dec|num_spec|draft|speculat|eagle|\bmtp\b|spec_(?:acc|stat)"
+    r"(?i)spec(?:ulative)?[_ -]?dec|num_spec|draft|speculat|eagle|\bmtp\b"
+    r"|spec_(?:acc|stat)"
 )
 _MEANS = frozenset(
     {"statistics.mean", "statistics.fmean", "numpy.mean", "numpy.nanmean"}
