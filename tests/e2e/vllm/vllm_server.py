@@ -207,6 +207,7 @@ def _environment() -> dict[str, str]:
         "VLLM_CPU_KVCACHE_SPACE": "1",
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",
         "OMP_NUM_THREADS": "1",
+        "NUMBA_NUM_THREADS": "1",  # the n-gram lookup
         "VLLM_NO_USAGE_STATS": "1",
         "HF_HUB_OFFLINE": "1",
         # Spans leave the server soon after their request, not after five seconds.
