@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from opentelemetry.util.types import AttributeValue
 
-from otel_specdecode.model import (
-    tokens_per_step,
-)
+from otel_specdecode.model import tokens_per_step
 from otel_specdecode.recording import semconv as names
 
 if TYPE_CHECKING:
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from otel_specdecode.model import (
         Acceptance,
         Arrivals,
+        ChunkCountSite,
         RequestRecord,
     )
     from otel_specdecode.recording._sums import AttributeKey
@@ -49,18 +48,19 @@ def span_attributes(record: RequestRecord) -> dict[str, AttributeValue]:
     return {name: value for name, value in _all(record) if value is not None}
 
 
-def site_attributes(record: RequestRecord) -> dict[str, AttributeValue]:
+def site_attributes(
+    site: ChunkCountSite, undercount_factor: float | None
+) -> dict[str, AttributeValue]:
     """Return where a consumer takes chunks for tokens, and by how much it is wrong."""
-    site, factor = record.chunk_count_site, record.undercount_factor
-    if site is None:
-        return {}
     place: dict[str, AttributeValue] = {
         names.RULE: site.rule,
         names.CODE_FILE_PATH: site.path,
         names.CODE_LINE_NUMBER: site.line,
         names.CODE_FUNCTION_NAME: site.function,
     }
-    return place if factor is None else {**place, names.UNDERCOUNT_FACTOR: factor}
+    if undercount_factor is not None:
+        place[names.UNDERCOUNT_FACTOR] = undercount_factor
+    return place
 
 
 def _all(record: RequestRecord) -> Iterator[Attribute]:
@@ -121,7 +121,7 @@ def _steps(record: RequestRecord) -> Iterator[Attribute]:
 def _chunks(record: RequestRecord, arrivals: Arrivals) -> Iterator[Attribute]:
     yield names.NUM_CHUNKS, arrivals.num_chunks
     yield names.NUM_CONTENT_CHUNKS, arrivals.num_content_chunks
-    yield names.UNDERCOUNT_FACTOR, record.undercount_factor
+    yield names.UNDERCOUNT_FACTOR, record.undercount_undercount_factor
     yield names.CHUNKING, record.chunking.value
     yield names.TIME_TO_FIRST_CHUNK, record.time_to_first_chunk_s
     yield names.TIME_TO_FIRST_TOKEN, record.ttft_s

@@ -95,16 +95,25 @@ class Recorder:
         """
         if self._forked:
             self._use_own_provider()
+        try:
+            self._measure(record, span, standard=owned)
+        finally:
+            if owned:
+                self._end(record, span, end_time_ns)
+
+    def _measure(self, record: RequestRecord, span: Span, *, standard: bool) -> None:
         row = self._rows.of(record, metric_key(record))
         row.count(record)
         context = trace.set_span_in_context(span)
-        self._instruments.record(record, row, context, standard=owned)
+        self._instruments.record(record, row, context, standard=standard)
         if span.is_recording():
             span.set_attributes(span_attributes(record))
-            if record.chunk_count_site is not None:
-                span.add_event(names.CHUNK_COUNT_EVENT, site_attributes(record))
-        if not owned:
-            return
+            site = record.chunk_count_site
+            if site is not None:
+                attributes = site_attributes(site, record.undercount_factor)
+                span.add_event(names.CHUNK_COUNT_EVENT, attributes)
+
+    def _end(self, record: RequestRecord, span: Span, end_time_ns: int) -> None:
         if record.outcome is Outcome.ERROR:
             # The type alone: a message may quote the prompt.
             span.set_status(Status(StatusCode.ERROR, record.error_type))
@@ -157,5 +166,5 @@ def _restart_all() -> None:
         recorder.restart()
 
 
-if hasattr(os, "register_at_fork"):
+if hasattr(os, "register_at_fork"):  # pragma: no branch (as this system does)
     os.register_at_fork(after_in_child=_restart_all)
