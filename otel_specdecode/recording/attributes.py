@@ -121,7 +121,7 @@ def _steps(record: RequestRecord) -> Iterator[Attribute]:
 def _chunks(record: RequestRecord, arrivals: Arrivals) -> Iterator[Attribute]:
     yield names.NUM_CHUNKS, arrivals.num_chunks
     yield names.NUM_CONTENT_CHUNKS, arrivals.num_content_chunks
-    yield names.UNDERCOUNT_FACTOR, record.undercount_undercount_factor
+    yield names.UNDERCOUNT_FACTOR, record.undercount_factor
     yield names.CHUNKING, record.chunking.value
     yield names.TIME_TO_FIRST_CHUNK, record.time_to_first_chunk_s
     yield names.TIME_TO_FIRST_TOKEN, record.ttft_s
