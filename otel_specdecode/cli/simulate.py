@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     "--port", default=8000, show_default=True, help="0 takes a free one, and says it."
 )
 @click.option("--model", default=None, help="Served model name.")
-@click.option("--engines", type=int, default=None, help="Data-parallel engines.")
+@click.option(
+    "--engines", "num_engines", type=int, default=None, help="Data-parallel engines."
+)
 @click.option("--stream-interval", type=int, default=None, help="Tokens a chunk.")
 @click.option(
     "--payload",
@@ -29,7 +31,12 @@ if TYPE_CHECKING:
     default=None,
     help="Per-request acceptance metrics.",
 )
-@click.option("--timing/--no-timing", default=None, help="Per-request timing fields.")
+@click.option(
+    "--timing/--no-timing",
+    "timing_fields",
+    default=None,
+    help="Per-request timing fields.",
+)
 @click.option(
     "--time-scale",
     type=float,
@@ -44,7 +51,6 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--simulate",
-    "directives",
     default=None,
     help="Directives for every request, as in the x-simulate header.",
 )
@@ -54,36 +60,26 @@ def command(
     host: str,
     port: int,
     write_each: bool,  # noqa: FBT001
-    **changes: object,
+    **changes: Any,
 ) -> None:
     """Serve an OpenAI-compatible, vLLM-shaped API that speculates."""
-    from otel_specdecode.simulator import (
-        PayloadLevel,
-        named_profile,
-        serve,
-    )
+    from otel_specdecode.simulator import PROFILES, serve
 
     if list_profiles:
-        _show_profiles()
+        for profile in PROFILES:
+            click.echo(f"{profile.name:<12}{_describe(profile)}")
         return
-    renamed = {"engines": "num_engines", "timing": "timing_fields"}
-    given = {
-        renamed.get(name, name): value
-        for name, value in changes.items()
-        if value is not None
-    }
-    if "directives" in given:
-        given["simulate"] = given.pop("directives")
-    if "payload" in given:
-        given["payload"] = PayloadLevel(str(given["payload"]))
     try:
-        profile = replace(named_profile(profile_name), **given)  # pyright: ignore[reportArgumentType] - click checked the types
+        profile = _changed(profile_name, changes)
+        # A program that starts this one reads the URL from the first line.
         responder = serve(
             profile,
             host=host,
             port=port,
             write_each=write_each,
-            on_ready=_announce(profile),
+            on_ready=lambda url: click.echo(
+                f"{url}  model {profile.model} ({_describe(profile)})"
+            ),
         )
     except SimulatorError as error:
         raise click.UsageError(str(error)) from error
@@ -95,32 +91,27 @@ def command(
     )
 
 
-class _announce:  # noqa: N801 - reads as the function that it is
-    """Says where the server is, once it answers."""
+def _changed(name: str, changes: dict[str, Any]) -> Profile:
+    """The named profile, with the options that were given."""
+    from otel_specdecode.simulator import PayloadLevel, named_profile
 
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
-
-    def __call__(self, base_url: str) -> None:
-        speculation = self._profile.speculation
-        what = (
-            f"{speculation.method}, k = {speculation.num_spec_tokens}"
-            if speculation
-            else "no speculation"
-        )
-        # A program that starts this one reads the URL from the first line.
-        click.echo(f"{base_url}  model {self._profile.model} ({what})")
+    given = {field: value for field, value in changes.items() if value is not None}
+    if "payload" in given:
+        given["payload"] = PayloadLevel(given["payload"])
+    return replace(named_profile(name), **given)
 
 
-def _show_profiles() -> None:
-    from otel_specdecode.simulator import PROFILES
-
-    for profile in PROFILES:
-        speculation = profile.speculation
-        rates = (
-            ", ".join(f"{rate:.2f}" for rate in speculation.acceptance_by_position[:4])
-            if speculation
-            else "-"
-        )
-        k = speculation.num_spec_tokens if speculation else 0
-        click.echo(f"{profile.name:<12} k={k:<3} acceptance by position: {rates}")
+def _describe(profile: Profile) -> str:
+    """Method, k and acceptance, in words for a terminal."""
+    speculation = profile.speculation
+    if speculation is None:
+        interval = profile.stream_interval
+        merged = f", {interval} tokens a chunk" if interval > 1 else ""
+        return f"no speculation{merged}"
+    rates = speculation.acceptance_by_position[:4]
+    more = " ..." if speculation.num_spec_tokens > len(rates) else ""
+    shown = " ".join(f"{rate:.2f}" for rate in rates)
+    return (
+        f"{speculation.method}, k = {speculation.num_spec_tokens}, "
+        f"acceptance by position {shown}{more}"
+    )

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any, cast
 
 Body = Mapping[str, Any]
+_NUMBERS = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 
 
 class Endpoint(StrEnum):
@@ -97,6 +98,15 @@ def parse_request(endpoint: Endpoint, raw_body: bytes, model: str) -> Generation
         Refused: it is not what vLLM accepts.
     """
     body = _load(raw_body)
+    try:
+        return _read(endpoint, body, model)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise Refused(f"a field has a value of the wrong type: {error}") from error
+
+
+def _read(endpoint: Endpoint, body: Body, model: str) -> GenerationRequest:
+    for name in _NUMBERS:
+        float(body.get(name) or 0)
     _check_stream_options(body)
     asked_model = body.get("model")
     if asked_model not in (None, "", model):

@@ -23,6 +23,7 @@ class ResponsesWire:
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
         self._next_number = 0
+        self._num_chars = 0
         self._no_logprobs: dict[str, Any] = {"logprobs": []}
         self._message_id = answer.response_id.replace("resp_", "msg_")
 
@@ -53,11 +54,12 @@ class ResponsesWire:
     def _place(self) -> dict[str, Any]:
         return {"content_index": 0, "item_id": self._message_id, "output_index": 0}
 
-    def chunk(self, choice: Choice, first: int, last: int) -> bytes | None:
+    def chunk(self, choice: Choice, first: int, last: int) -> bytes | None:  # noqa: ARG002
         """A text delta; none where the step adds no text."""
-        text = choice.script.text(last)[len(choice.script.text(first)) :]
+        text = choice.script.text(last)[self._num_chars :]
         if not text:
             return None
+        self._num_chars += len(text)
         self._answer.count_chunk(has_content=True)
         members = self._place | {"delta": text} | self._no_logprobs
         return self._event("response.output_text.delta", members)
@@ -126,6 +128,10 @@ class ResponsesWire:
             "total_tokens": num_input + num_output,
         }
 
+    def _number(self, name: str, default: float) -> float:
+        value = self._answer.request.body.get(name)
+        return default if value is None else float(value)
+
     def _metrics(self) -> dict[str, Any]:
         """Timing alone; the key is not there before the end."""
         timing = self._answer.timing
@@ -150,12 +156,12 @@ class ResponsesWire:
             "object": "response",
             "output": [self._message("completed")] if over else [],
             "parallel_tool_calls": body.get("parallel_tool_calls", True),
-            "temperature": float(body.get("temperature", 1.0)),
+            "temperature": self._number("temperature", 1.0),
             "tool_choice": body.get(
                 "tool_choice", "auto" if body.get("tools") else "none"
             ),
             "tools": body.get("tools", []),
-            "top_p": float(body.get("top_p", 1.0)),
+            "top_p": self._number("top_p", 1.0),
             "background": body.get("background", False),
             "max_output_tokens": answer.choices[0].script.ending.num_tokens,
             "max_tool_calls": body.get("max_tool_calls"),
@@ -170,8 +176,8 @@ class ResponsesWire:
             "usage": self._usage() if over else None,
             "user": body.get("user"),
             **(self._metrics() if over else {}),
-            "presence_penalty": float(body.get("presence_penalty", 0.0)),
-            "frequency_penalty": float(body.get("frequency_penalty", 0.0)),
+            "presence_penalty": self._number("presence_penalty", 0.0),
+            "frequency_penalty": self._number("frequency_penalty", 0.0),
             "kv_transfer_params": None,
             "ec_transfer_params": None,
             "input_messages": None,

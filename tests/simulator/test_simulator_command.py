@@ -44,7 +44,7 @@ def test_the_command_serves_until_it_is_told_to_end(number):
         finally:
             process.send_signal(number)
         rest, errors = process.communicate(timeout=30)
-    assert what == "model my-model (suffix, k = 16)\n"
+    assert what.startswith("model my-model (suffix, k = 16, acceptance by position ")
     assert 'generation_tokens_total{engine="0",model_name="my-model"} 50.0' in metrics
     assert rest.startswith("1 requests, 50 output tokens")
     assert (process.returncode, errors) == (0, "")

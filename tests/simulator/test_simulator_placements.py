@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from simulated import COMPLETIONS, WITH_USAGE, call, chat
+from simulated import CHAT, COMPLETIONS, WITH_USAGE, call, chat
 from simulated import RESPONSES as RESPONSES_PATH
 
 from otel_specdecode.simulator import (
@@ -332,3 +332,72 @@ def test_a_value_that_cannot_be_is_refused_by_name(body):
     played = chat(Responder(), **body)
     assert played.status == 400
     assert played.body["error"]["param"] == next(iter(body))
+
+
+def test_a_completion_stops_at_a_stop_string_too():
+    responder = Responder(_FAST)
+    ask = {"prompt": "x", "max_tokens": 60}
+    free = call(responder, COMPLETIONS, **ask, stream=True)
+    stop = free.text[90:95]
+    stopped = call(responder, COMPLETIONS, **ask, stop=stop, **WITH_USAGE)
+    whole = call(responder, COMPLETIONS, **ask, stop=stop)
+    assert stopped.text == free.text[: free.text.index(stop)]
+    assert whole.body["choices"][0]["text"] == stopped.text
+    assert whole.usage["completion_tokens"] == stopped.usage["completion_tokens"] < 60
+
+
+def test_a_completion_gives_prompt_token_ids_with_its_first_chunk():
+    body = {"prompt": "x", "return_token_ids": True, "stream": True}
+    chunks = call(Responder(_FAST), COMPLETIONS, **body).choice_chunks
+    ids = [chunk["choices"][0]["prompt_token_ids"] for chunk in chunks]
+    assert len(ids[0]) == 1
+    assert set(ids[1:]) == {None}
+
+
+def test_answers_may_be_longer_than_the_text_that_they_repeat():
+    options = {"max_tokens": 10_000, "stream_interval": 9_000}
+    streamed = chat(Responder(_FAST), **options, return_token_ids=True)
+    whole = chat(Responder(_FAST), max_tokens=10_000, stream=False)
+    ids = [chunk["choices"][0].get("token_ids") or [] for chunk in streamed.chunks[:-1]]
+    assert streamed.text == whole.body["choices"][0]["message"]["content"]
+    assert sum(map(len, ids)) == 10_000
+
+
+def test_parts_of_a_message_are_read_as_one():
+    parts = [{"type": "text", "text": "Tell me "}, {"type": "text", "text": "more."}]
+    responder = Responder(_FAST)
+    body = {"messages": [{"role": "user", "content": parts}], "stream": True}
+    assert call(responder, CHAT, **body).text == chat(responder, "Tell me more.").text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"messages": ["x"]},
+        {"messages": [], "stop": 5},
+        {"messages": [], "temperature": "hot"},
+        {"messages": [], "tools": [1]},
+    ],
+)
+def test_a_field_of_the_wrong_type_is_refused(body):
+    assert call(Responder(), CHAT, **body).status == 400
+
+
+@pytest.mark.parametrize("path", [CHAT, COMPLETIONS, RESPONSES_PATH])
+def test_a_null_is_as_good_as_nothing(path):
+    fields = (
+        "temperature",
+        "max_tokens",
+        "n",
+        "stop",
+        "stream_options",
+        "tools",
+        "seed",
+    )
+    body = {"messages": [], "prompt": "x", "input": "x", **dict.fromkeys(fields)}
+    assert call(Responder(_FAST), path, **body).status == 200
+
+
+def test_an_entry_that_never_was_is_not_found():
+    with pytest.raises(KeyError):
+        Responder().ledger.entry("chatcmpl-unknown")
