@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -13,7 +14,7 @@ from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
-from documents import README, ROOT, blocks
+from documents import README, ROOT, blocks, rows
 
 from otel_specdecode.simulator import named_profile, simulate
 
@@ -194,3 +195,32 @@ def test_the_installed_command_runs_with_its_dependencies(wheel_python: Path) ->
     )
     assert done.returncode == 0, done.stderr
     assert '"schema": "otel-specdecode.demo/1"' in done.stdout
+
+
+def test_the_counts_of_the_readme_are_those_of_the_demo() -> None:
+    done = run(
+        *(installed(PROGRAM), "demo", "--json"),
+        *("--time-scale", "0", "--requests", "3"),
+    )
+    assert done.returncode == 0, done.stderr
+    servers = json.loads(done.stdout)["servers"]
+    table = {row.cells[0]: row.cells[1:] for row in rows(README)}
+    assert [int(cell) for cell in table["chunks with text"]] == [
+        server["chunk_counter"]["num_chunks"] for server in servers
+    ]
+    assert [int(cell) for cell in table["output tokens"]] == [
+        server["truth"]["num_output_tokens"] for server in servers
+    ]
+
+
+def test_what_the_readme_says_of_its_table_follows_from_it() -> None:
+    table = {row.cells[0]: row.cells[1:] for row in rows(README)}
+    plain, speculating, _ = map(float, table["output tokens per second"])
+    seen_plain, seen_speculating, _ = map(float, table['"tok/s" of a chunk counter'])
+    chunks, tokens = (
+        int(table[name][2]) for name in ("chunks with text", "output tokens")
+    )
+    text = README.read_text(encoding="utf-8")
+    assert f"{speculating / plain:.1f} times faster" in text
+    assert f"tokens per chunk ({tokens / chunks:.2f})" in text
+    assert seen_speculating < seen_plain, "the chunk counter shows a loss"
