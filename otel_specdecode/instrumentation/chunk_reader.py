@@ -19,6 +19,7 @@ from otel_specdecode.instrumentation.request_view import (
     RESPONSES,
     Endpoint,
 )
+from otel_specdecode.instrumentation.unobserved import is_bare_usage
 from otel_specdecode.model import StreamTally, Usage
 
 if TYPE_CHECKING:
@@ -76,6 +77,21 @@ class ChunkReader:
         self._counted_tokens: int | None = None
         self._chunks_at_usage = 0
         self._first_extras: Mapping[str, object] = {}
+
+    def pass_over(self, chunk: Any, at: float) -> bool:
+        """Note of a chunk that could not be read what is safe to note.
+
+        What comes after the end is still told by the finish reasons.
+
+        Returns:
+            Whether to keep it from the caller.
+        """
+        self.tally.add_chunk(at)
+        choices = getattr(chunk, "choices", None)
+        if isinstance(choices, list):
+            for choice in cast("list[object]", choices):
+                self.findings.note_finish(choice)
+        return self._hides and self.all_finished and is_bare_usage(chunk)
 
     @property
     def all_finished(self) -> bool:
@@ -262,19 +278,22 @@ def guarded(reader: ChunkReader, endpoint: Endpoint) -> Callable[[Any, float], b
         try:
             return read(chunk, at)
         except Exception as error:  # noqa: BLE001 (never break the caller)
-            note_unread(reader, endpoint, chunk, at, error)
-            return False
+            return note_unread(reader, endpoint, chunk, at, error)
 
     return read_guarded
 
 
 def note_unread(
     reader: ChunkReader, endpoint: Endpoint, chunk: Any, at: float, error: Exception
-) -> None:
-    """Count a chunk that could not be read, and report it where that is our fault."""
-    reader.tally.add_chunk(at)
+) -> bool:
+    """Count a chunk that could not be read, and report it where that is our fault.
+
+    Returns:
+        Whether to keep it from the caller, as if it had been read.
+    """
     if not isinstance(error, RecursionError) and _is_well_formed(chunk, endpoint):
         failed("reading a chunk", error)
+    return reader.pass_over(chunk, at)
 
 
 def _is_well_formed(chunk: Any, endpoint: Endpoint) -> bool:

@@ -187,9 +187,13 @@ class Observation:
                 end_time_ns or wall_ns(),
             )
         except Exception as error:  # noqa: BLE001 (never break the caller)
-            if self.setting.recorder is not None:
-                self.setting.recorder.count_dropped("failed")
+            self.count_lost()
             failed("recording a request", error)
+
+    def count_lost(self) -> None:
+        """Count a request of which nothing can be recorded, for a fault of ours."""
+        if self.setting.recorder is not None:
+            self.setting.recorder.count_dropped("failed")
 
     def _record(self, record: RequestRecord, end_time_ns: int) -> None:
         self.record = record

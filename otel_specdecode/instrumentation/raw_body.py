@@ -139,9 +139,6 @@ def watch(response: Any, observation: Observation) -> None:
     """Watch the body of an HTTP response that the caller reads by itself."""
     abandoned.ensure_thread()
     body = RawBody(observation, response)
-    if hasattr(response, "is_closed") and response.is_closed:
-        body.close()
-        return
     _watch_sync(response, body)
     _watch_async(response, body)
 

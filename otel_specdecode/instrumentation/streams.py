@@ -16,6 +16,7 @@ from otel_specdecode.instrumentation.chunk_reader import note_unread
 from otel_specdecode.instrumentation.clock import monotonic_s
 from otel_specdecode.instrumentation.closing import watch_closing
 from otel_specdecode.instrumentation.context import current_observation
+from otel_specdecode.instrumentation.unobserved import unobserved, unobserved_async
 from otel_specdecode.model import Outcome
 
 if TYPE_CHECKING:
@@ -44,10 +45,10 @@ class _ObservedSteps:
             # The constructor failed, so that there is nothing to end.
             return
 
-    def _note_unread(self, chunk: Any, at: float, error: Exception) -> None:
+    def _note_unread(self, chunk: Any, at: float, error: Exception) -> bool:
         observation = self._observation
         reader, endpoint = observation.open_reader(), observation.view.endpoint
-        note_unread(reader, endpoint, chunk, at, error)
+        return note_unread(reader, endpoint, chunk, at, error)
 
 
 class ObservedIterator(_ObservedSteps):
@@ -82,7 +83,8 @@ class ObservedIterator(_ObservedSteps):
                 if self._read(chunk, at):
                     continue
             except Exception as error:  # noqa: BLE001 (never break the caller)
-                self._note_unread(chunk, at, error)
+                if self._note_unread(chunk, at, error):
+                    continue
             self._returned_at = at
             return chunk
 
@@ -119,7 +121,8 @@ class AsyncObservedIterator(_ObservedSteps):
                 if self._read(chunk, at):
                     continue
             except Exception as error:  # noqa: BLE001 (never break the caller)
-                self._note_unread(chunk, at, error)
+                if self._note_unread(chunk, at, error):
+                    continue
             self._returned_at = at
             return chunk
 
@@ -141,8 +144,16 @@ def _sync_class(stream_cls: Any) -> Any:
         def __stream__(self) -> Iterator[Any]:
             parent: Any = super()
             chunks: Iterator[Any] = parent.__stream__()
-            observation = _observation_for(self, chunks)
-            return chunks if observation is None else _wrap(chunks, observation)
+            observation = None
+            try:
+                observation = _observation_for(self)
+                if observation is None:
+                    return chunks
+                _take_over(self, chunks, observation)
+                return ObservedIterator(chunks, observation)
+            except Exception as error:  # noqa: BLE001 (never break the caller)
+                failed("observing a stream", error)
+                return unobserved(chunks, observation)
 
         def close(self) -> None:
             parent: Any = super()
@@ -159,8 +170,16 @@ def _async_class(stream_cls: Any) -> Any:
         def __stream__(self) -> AsyncIterator[Any]:
             parent: Any = super()
             chunks: AsyncIterator[Any] = parent.__stream__()
-            observation = _observation_for(self, chunks)
-            return chunks if observation is None else _wrap_async(chunks, observation)
+            observation = None
+            try:
+                observation = _observation_for(self)
+                if observation is None:
+                    return chunks
+                _take_over(self, chunks, observation)
+                return AsyncObservedIterator(chunks, observation)
+            except Exception as error:  # noqa: BLE001 (never break the caller)
+                failed("observing a stream", error)
+                return unobserved_async(chunks, observation)
 
         async def close(self) -> None:
             parent: Any = super()
@@ -172,39 +191,18 @@ def _async_class(stream_cls: Any) -> Any:
     return _named_like(ObservedAsyncStream, stream_cls)
 
 
-def _wrap(chunks: Iterator[Any], observation: Observation) -> Iterator[Any]:
-    try:
-        return ObservedIterator(chunks, observation)
-    except Exception as error:  # noqa: BLE001 (never break the caller)
-        failed("observing a stream", error)
-        return chunks
-
-
-def _wrap_async(
-    chunks: AsyncIterator[Any], observation: Observation
-) -> AsyncIterator[Any]:
-    try:
-        return AsyncObservedIterator(chunks, observation)
-    except Exception as error:  # noqa: BLE001 (never break the caller)
-        failed("observing a stream", error)
-        return chunks
-
-
-def _observation_for(stream: Any, chunks: Any) -> Observation | None:
+def _observation_for(stream: Any) -> Observation | None:
     """Find the request that a stream answers: the response's, or the one under way."""
-    try:
-        response = stream.response
-        observation = captures.observation_of(response) or current_observation()
-        if observation is not None:
-            abandoned.ensure_thread()
-            captures.remember(stream, observation)
-            captures.remember(response, observation)
-            observation.parsed = True
-            watch_closing(response, chunks, observation)
-    except Exception as error:  # noqa: BLE001 (never break the caller)
-        failed("observing a stream", error)
-        return None
-    return observation
+    return captures.observation_of(stream.response) or current_observation()
+
+
+def _take_over(stream: Any, chunks: Any, observation: Observation) -> None:
+    observation.parsed = True
+    response = stream.response
+    abandoned.ensure_thread()
+    captures.remember(stream, observation)
+    captures.remember(response, observation)
+    watch_closing(response, chunks, observation)
 
 
 def _end_closed(stream: Any) -> None:

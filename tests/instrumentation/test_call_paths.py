@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import inspect
+import json
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -509,6 +510,22 @@ async def test_a_raw_stream_that_is_never_parsed_is_recorded_when_collected(
     response = None
     await collect_garbage()
     assert telemetry.requests() == [("abandoned", "absent", "absent")]
+
+
+async def test_a_raw_stream_that_is_all_there_is_recorded_when_it_is_parsed(
+    telemetry: Telemetry,
+) -> None:
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        body = b"".join(answer(json.loads(request.content)).parts)
+        return httpx2.Response(200, content=body)
+
+    http_client = httpx2.Client(transport=httpx2.MockTransport(handle))
+    client = openai.OpenAI(api_key="k", base_url=BASE_URL, http_client=http_client)
+    caller = Caller("sync")
+    bare = await raw_streamed(caller, client)
+    otel_specdecode.wrap(client, **telemetry.providers)
+    assert await raw_streamed(caller, client) == bare
+    assert telemetry.requests() == FORCED
 
 
 def dropping(body: Json) -> Reply:

@@ -447,6 +447,18 @@ async def test_a_content_filter_chunk_before_the_answer_stays_visible(
     assert seen == sent[:-1]
 
 
+@pytest.mark.parametrize("more", [{"delta": None}, {}], ids=repr)
+async def test_a_finish_that_is_shaped_like_none_is_a_finish_all_the_same(
+    more: Json, telemetry: Telemetry
+) -> None:
+    finish = {"index": 0, "finish_reason": "stop", **more}
+    chunks = [*ANSWER[:-1], chat_chunk(finish), USAGE_CHUNK]
+    seen, sent = await both(chunks, telemetry)
+    assert seen == sent[:-1]
+    assert telemetry.requests() == FORCED
+    assert telemetry.attributes["gen_ai.response.finish_reasons"] == ("stop",)
+
+
 async def test_text_completions_hide_the_same(telemetry: Telemetry) -> None:
     caller = Caller("sync", "completions")
     chunks = [

@@ -1,0 +1,252 @@
+"""A failure of our own, wherever it happens, is logged once and never the caller's."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from callers import CHAT_CALLERS, Caller, collect_garbage
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
+from scripted_wire import Wire, answer, json_reply
+
+import otel_specdecode
+from otel_specdecode.instrumentation import (
+    _guard,
+    abandoned,
+    captures,
+    chunk_reader,
+    findings,
+    observation,
+    raw_body,
+    requests,
+    streams,
+    wrapping,
+)
+from otel_specdecode.recording import Recorder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from telemetry import Telemetry
+
+SECRET = "the prompt was: count"
+
+
+class OurMistakeError(Exception):
+    """Raised in the place of one of our own functions."""
+
+
+def fail(*_: Any, **__: Any) -> Any:
+    raise OurMistakeError(SECRET)
+
+
+@pytest.fixture(autouse=True)
+def _as_in_production(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OTEL_SPECDECODE_RERAISE")
+    monkeypatch.setattr(_guard, "_seen", set())
+    monkeypatch.setattr(_guard, "_failures", {})
+
+
+async def plain(caller: Caller, client: Any) -> Any:
+    return await caller.create(client)
+
+
+async def streamed(caller: Caller, client: Any) -> Any:
+    return await caller.read(await caller.stream(client))
+
+
+async def closed(caller: Caller, client: Any) -> Any:
+    stream = await caller.stream(client)
+    chunks = await caller.read(stream, most=2)
+    await caller.done(stream.close())
+    return [*chunks, stream.response.is_closed]
+
+
+async def raw_lines(caller: Caller, client: Any) -> Any:
+    resource = client.chat.completions.with_streaming_response
+    manager = resource.create(**caller.request(stream=True))
+    response = await caller.enter(manager)
+    lines = await caller.read(response.iter_lines())
+    await caller.leave(manager)
+    return lines
+
+
+async def raw_json(caller: Caller, client: Any) -> Any:
+    resource = client.chat.completions.with_streaming_response
+    manager = resource.create(**caller.request())
+    response = await caller.enter(manager)
+    body = await caller.done(response.read())
+    await caller.leave(manager)
+    return body
+
+
+async def copied(caller: Caller, client: Any) -> Any:
+    return await caller.create(client.with_options(timeout=3))
+
+
+FAULTS: list[tuple[str, Any, str, Any, str]] = [
+    ("the request", requests, "view_request", plain, "preparing a request"),
+    ("the client", requests, "view_client", streamed, "preparing a request"),
+    ("the span's start", Recorder, "start_span", streamed, "preparing a request"),
+    ("the headers", requests, "trace_headers", plain, "preparing a request"),
+    ("asking", requests, "asking", streamed, "preparing a request"),
+    ("the stream class", requests, "observing", streamed, "preparing a request"),
+    ("the answer", findings, "read_usage", plain, "reading a response"),
+    ("the record's place", captures, "remember", plain, "reading a response"),
+    ("the stream", captures, "remember", streamed, "observing a stream"),
+    ("the steps", streams, "ObservedIterator", streamed, "observing a stream"),
+    ("the steps", streams, "AsyncObservedIterator", streamed, "observing a stream"),
+    ("the closing", streams, "watch_closing", closed, "observing a stream"),
+    (
+        "a chunk",
+        chunk_reader.ChunkReader,
+        "_read_before_content",
+        streamed,
+        "reading a chunk",
+    ),
+    ("the record", observation, "RequestRecord", streamed, "recording a request"),
+    ("the recorder", Recorder, "finish", streamed, "recording a request"),
+    ("an attempt", wrapping, "current_observation", plain, "noting an attempt"),
+    ("a copy", wrapping, "hook_client", copied, "wrapping a copied client"),
+    ("a raw body", raw_body, "RawBody", raw_json, "reading a response"),
+    ("raw events", raw_body.SseReader, "feed_bytes", raw_lines, "reading a raw body"),
+    ("raw JSON", raw_body, "read_json", raw_json, "reading a raw body"),
+]
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "use", "hook"),
+    [fault[1:] for fault in FAULTS],
+    ids=[f"{fault[0]} ({fault[2]})" for fault in FAULTS],
+)
+@pytest.mark.parametrize("caller", CHAT_CALLERS, ids=str)
+async def test_a_fault_of_ours_never_reaches_the_caller_and_is_logged_once(
+    caller: Caller,
+    place: Any,
+    name: str,
+    use: Callable[[Caller, Any], Any],
+    hook: str,
+    telemetry: Telemetry,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    if name.endswith("ObservedIterator") and name.startswith("A") != caller.is_async:
+        return
+    bare = await use(caller, caller.bare(Wire(answer)))
+    client = caller.wrapped(Wire(answer), telemetry)
+    monkeypatch.setattr(place, name, fail)
+    with caplog.at_level(logging.DEBUG):
+        for _ in range(2):
+            assert await use(caller, client) == bare
+    monkeypatch.undo()
+    await collect_garbage()
+
+    ours = [r for r in caplog.records if r.name == "otel_specdecode"]
+    assert [record.getMessage().partition(" failed")[0] for record in ours] == [hook]
+    assert "OurMistakeError" in ours[0].getMessage()
+    assert SECRET not in caplog.text
+
+
+async def test_a_record_that_is_lost_is_counted(
+    telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(observation, "RequestRecord", fail)
+    caller = Caller("sync")
+    await caller.create(caller.wrapped(Wire(answer), telemetry))
+    (point,) = telemetry.points("specdecode.client.telemetry_dropped")
+    assert (point.value, dict(point.attributes)) == (1, {"specdecode.reason": "failed"})
+    assert _guard.failures() == {"recording a request": 1}
+
+
+@pytest.mark.parametrize("caller", CHAT_CALLERS, ids=str)
+async def test_a_refusal_that_we_cannot_read_is_the_callers_error(
+    caller: Caller, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "is_refusal", fail)
+    wire = Wire(lambda body: json_reply({"error": {"message": "no"}}, 400))
+    with pytest.raises(Exception, match="Error code: 400"):
+        await caller.stream(caller.wrapped(wire, telemetry))
+    assert telemetry.attributes["specdecode.outcome"] == "error"
+
+
+async def test_a_span_processor_that_raises_is_not_the_callers_problem(
+    telemetry: Telemetry, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken(SpanProcessor):
+        def on_end(self, span: ReadableSpan) -> None:
+            raise OurMistakeError
+
+    telemetry.tracer_provider.add_span_processor(Broken())
+    caller = Caller("sync")
+    client = caller.wrapped(Wire(answer), telemetry)
+    with otel_specdecode.capture() as records:
+        await caller.create(client)
+    assert [record.num_output_tokens for record in records] == [7]
+    assert "recording a request failed with OurMistakeError" in caplog.text
+
+
+async def test_an_abandoned_stream_whose_recording_fails_harms_nobody(
+    telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller = Caller("sync")
+    client = caller.wrapped(Wire(answer), telemetry)
+    monkeypatch.setattr(observation.Observation, "end", fail)
+    stream = await caller.stream(client)
+    next(stream)
+    stream = None
+    await collect_garbage()
+    monkeypatch.undo()
+    assert _guard.failures().get("recording an abandoned stream", 1) == 1
+    await caller.create(client)
+    assert len(telemetry.requests()) == 1
+
+
+async def test_a_log_handler_that_raises_is_not_the_callers_problem(
+    telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Broken(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            raise OurMistakeError
+
+    handler = Broken()
+    _guard.logger.addHandler(handler)
+    try:
+        monkeypatch.setattr(requests, "view_request", fail)
+        caller = Caller("sync")
+        await caller.create(caller.wrapped(Wire(answer), telemetry))
+    finally:
+        _guard.logger.removeHandler(handler)
+
+
+def test_a_failure_without_a_place_is_logged_all_the_same(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    _guard.failed("a hook", OurMistakeError())
+    assert "a hook failed with OurMistakeError at unknown" in caplog.text
+
+
+def test_a_finaliser_of_a_stream_that_was_never_made_is_silent() -> None:
+    half_made = streams.ObservedIterator.__new__(streams.ObservedIterator)
+    half_made.__del__()
+    assert not abandoned._entries
+
+
+@pytest.mark.parametrize("caller", CHAT_CALLERS, ids=str)
+async def test_a_stream_that_could_not_be_observed_is_counted_as_lost(
+    caller: Caller, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "watch_closing", fail)
+    client = caller.wrapped(Wire(answer), telemetry, hide_usage_chunk=False)
+    assert len(await streamed(caller, client)) == 5
+    assert telemetry.total("telemetry_dropped") == 1
+    assert telemetry.requests() == []
+
+
+@pytest.mark.parametrize("caller", CHAT_CALLERS, ids=str)
+async def test_a_stream_whose_request_cannot_be_found_is_the_clients_own(
+    caller: Caller, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "current_observation", fail)
+    client = caller.wrapped(Wire(answer), telemetry, usage="never")
+    assert len(await streamed(caller, client)) == 4
