@@ -38,6 +38,8 @@ def deep_recursion() -> Generator[None]:
 def analyse(
     module: Module,
     find_module: Callable[[Module, str, int], Module | None] | None = None,
+    *,
+    follow_imports: bool = False,
 ) -> Facts:
     """What a file does with streamed chunks.
 
@@ -45,6 +47,8 @@ def analyse(
         module: the file.
         find_module: resolves an import (module, dotted name, level) to another file
             of the run; `None` leaves all imports unknown.
+        follow_imports: follow them even if the file itself has no stream. Otherwise
+            that costs time and finds nothing.
     """
     machine = Machine(
         _EXPRESSIONS,
@@ -53,7 +57,7 @@ def analyse(
         _functions.run_unknown,
         _statements.assign,
     )
-    if find_module is not None:
+    if find_module is not None and follow_imports:
         machine.find_module = find_module
     with deep_recursion():
         for _ in range(MAX_ROUNDS):
@@ -62,7 +66,12 @@ def analyse(
             machine.run_uncalled(
                 module.tree.body, Frame(module, machine.globals_of(module))
             )
+            machine.run_imported_classes(module)
             # Without a stream there is nothing that a second round could find.
-            if not machine.changed or not machine.has_stream:
+            if not machine.has_stream:
+                break
+            if find_module is not None and machine.find_module is not find_module:
+                machine.find_module = find_module
+            elif not machine.changed:
                 break
     return machine.outcome()

@@ -207,6 +207,7 @@ class Machine:
         """The facts that the last round still found."""
         for number in set(self.facts.rates) - self.seen_rates:
             del self.facts.rates[number]
+        self.facts.has_stream = self.has_stream
         return self.facts
 
     # Running
@@ -311,6 +312,16 @@ class Machine:
             elif isinstance(node, ast.If | ast.Try | ast.With | ast.For):
                 self.run_uncalled(node.body, frame)
                 self.run_uncalled(getattr(node, "orelse", ()), frame)
+
+    def run_imported_classes(self, main: Module) -> None:
+        """Run the methods of classes from other files whose objects were made here."""
+        for key, thing in list(self.things.items()):
+            owner = thing.definition.owner if thing.definition else None
+            if key[0] != "instance" or owner is None or owner.definition is None:
+                continue
+            node, module = owner.definition.node, owner.definition.module
+            if module is not main and isinstance(node, ast.ClassDef):
+                self._run_methods(node, Frame(module, self.globals_of(module)))
 
     def _run_methods(self, node: ast.ClassDef, frame: Frame) -> None:
         value = self.lookup(node.name, frame)

@@ -115,6 +115,7 @@ class Facts:
         rates: by number, as `Value.rates` refers to them.
         requests: by the call that sends them.
         publications: by the expression that publishes.
+        has_stream: the file reads a stream of chunks, certain or guessed.
     """
 
     rates: dict[int, Rate] = field(default_factory=dict[int, Rate])
@@ -122,3 +123,4 @@ class Facts:
     publications: dict[ast.AST, Publication] = field(
         default_factory=dict[ast.AST, Publication]
     )
+    has_stream: bool = False

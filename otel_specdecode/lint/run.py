@@ -13,7 +13,7 @@ from otel_specdecode.lint.discovery import find_files
 from otel_specdecode.lint.findings import Finding
 from otel_specdecode.lint.project import Project
 from otel_specdecode.lint.reading import SourceText, UnreadableError, decode
-from otel_specdecode.lint.registry import UNREADABLE, Rule, reads_a_stream, selected
+from otel_specdecode.lint.registry import UNREADABLE, Rule, selected
 from otel_specdecode.lint.source import Source, instruments
 from otel_specdecode.lint.suppression import Suppressions
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 _RATE_NAMES = re.compile(r"(?i)tok(?:en)?s?[\w ]*(?:/|per|_s\b)|tps\b|tpot|throughput")
 """What a file that turns another file's chunk counts into a rate will mention."""
+
+
+MAX_HOPS = 3
+"""How many imports a stream is followed through, file by file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +76,9 @@ class _Run:
         self.num_parsed = 0
 
     def lint(self) -> None:
-        waiting: list[tuple[Path, SourceText]] = []
-        left: list[tuple[Path, SourceText]] = []
+        """Lint every file, then those that import what others stream."""
+        waiting: list[tuple[Path, SourceText, tuple[Rule, ...]]] = []
+        left: dict[Path, SourceText] = {}
         for path in self.files:
             text = self._read(path)
             if text is None:
@@ -81,32 +86,30 @@ class _Run:
             self.instrumented = self.instrumented or instruments(text.text)
             rules = self._rules_for(path, text.text)
             if rules:
-                waiting.append((path, text))
+                waiting.append((path, text, rules))
             elif _RATE_NAMES.search(text.text):
-                left.append((path, text))
-        for path, text in waiting:
-            self._lint_file(path, text, self._rules_for(path, text.text))
-            if reads_a_stream(text.text):
-                name = path.parent.name if path.name == "__init__.py" else path.stem
-                self.streaming.add(name)
-        for path, text in self._importers(left):
-            self._lint_file(path, text, self._chosen_for(path))
+                left[path] = text
+        for path, text, rules in waiting:
+            if not self._lint_file(path, text, rules) and len(self.files) > 1:
+                left[path] = text
+        for _ in range(MAX_HOPS):
+            importers = self._importers(left)
+            self.streaming.clear()
+            for path in importers:
+                text = left.pop(path)
+                self._lint_file(path, text, self._chosen_for(path), follow_imports=True)
 
-    def _importers(
-        self, left: Iterable[tuple[Path, SourceText]]
-    ) -> Iterator[tuple[Path, SourceText]]:
+    def _importers(self, left: dict[Path, SourceText]) -> list[Path]:
         """Files without a stream of their own that import one that has."""
         if not self.streaming:
-            return
+            return []
         names = "|".join(sorted(map(re.escape, self.streaming)))
         imports = re.compile(
             rf"^\s*(?:from\s+[\w.]*\b(?:{names})\s+import|import\s+[\w.]*\b(?:{names})\b"
             rf"|from\s+[\w.]+\s+import\s[^\n]*\b(?:{names})\b)",
             re.MULTILINE,
         )
-        for path, text in left:
-            if imports.search(text.text):
-                yield path, text
+        return [path for path, text in left.items() if imports.search(text.text)]
 
     def _read(self, path: Path) -> SourceText | None:
         try:
@@ -136,22 +139,34 @@ class _Run:
                 chosen.append(rule)
         return tuple(chosen)
 
-    def _lint_file(self, path: Path, text: SourceText, rules: Iterable[Rule]) -> None:
+    def _lint_file(
+        self,
+        path: Path,
+        text: SourceText,
+        rules: Iterable[Rule],
+        *,
+        follow_imports: bool = False,
+    ) -> bool:
+        """Check one file; whether it reads a stream."""
         self.num_parsed += 1
         try:
             module = self.project.module(path, text)
-        except UnreadableError as error:
-            self.note_unreadable(str(path), error, text)
-            return
-        source = Source(module, self.instrumented, self.project.find)
-        try:
+            source = Source(
+                module, self.instrumented, self.project.find, follow_imports
+            )
             for rule in rules:
                 for finding in rule.check(source):
                     self._note(finding, text if finding.path == text.path else None)
+        except UnreadableError as error:
+            self.note_unreadable(str(path), error, text)
+            return False
         except RecursionError:
-            self.note_unreadable(
-                str(path), UnreadableError("nested too deeply to be analysed"), text
-            )
+            trouble = UnreadableError("nested too deeply to be analysed")
+            self.note_unreadable(str(path), trouble, text)
+            return False
+        if source.has_stream:
+            self.streaming.add(module.name)
+        return source.has_stream
 
     def _note(self, finding: Finding, text: SourceText | None) -> None:
         if text is None:

@@ -35,11 +35,13 @@ class Source:
         assumes_instrumented: another file of the run, or the configuration, says
             that usage is asked for in every stream.
         find_module: resolves an import to another file of the run.
+        follow_imports: the file imports one that streams: look there at once.
     """
 
     module: Module
     assumes_instrumented: bool = False
     find_module: Callable[[Module, str, int], Module | None] | None = None
+    follow_imports: bool = False
     _parents: dict[ast.AST, ast.AST] = field(default_factory=dict[ast.AST, ast.AST])
 
     @property
@@ -62,7 +64,14 @@ class Source:
         """What the flow analysis found; run at the first use."""
         from otel_specdecode.lint._analysis import analyse
 
-        return analyse(self.module, self.find_module)
+        return analyse(
+            self.module, self.find_module, follow_imports=self.follow_imports
+        )
+
+    @property
+    def has_stream(self) -> bool:
+        """Whether the flow was analysed and met a stream."""
+        return "facts" in self.__dict__ and self.facts.has_stream
 
     @cached_property
     def bindings(self) -> Bindings:

@@ -11,10 +11,9 @@ if TYPE_CHECKING:
     from otel_specdecode.lint.findings import Finding
 
 _LINE = re.compile(
-    r"#\s*noqa(?::\s?(?P<codes>[A-Z][0-9]+(?:[,\s]+)?(?:[A-Z][0-9]+(?:[,\s]+)?)*"
-    r"|[A-Z]{1,3}[0-9]+(?:[,\s]+[A-Z]{1,3}[0-9]+)*))?",
-    re.IGNORECASE,
+    r"#\s*noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE
 )
+"""As in flake8, a comment whose codes cannot be read switches everything off."""
 _FILE = re.compile(
     r"^\s*#\s*flake8[:=]\s*noqa(?P<codes>:\s?[A-Z]{1,3}[0-9]+(?:[,\s]+[A-Z]{1,3}[0-9]+)*)?"
     r"\s*$",

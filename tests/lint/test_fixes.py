@@ -1,0 +1,228 @@
+"""`--fix` adds `include_usage`, and nothing else in the file changes."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from .conftest import COUNTS_CHUNKS, Lint
+
+GUARDED_LOOP = "for c in stream:\n    if c.choices:\n        print(c.choices[0])\n"
+BARE_LOOP = "for c in stream:\n    print(c.choices[0].delta.content)\n"
+
+
+def fixed(project: Path, lint: Lint, text: str, *options: str) -> str:
+    file = project / "bench.py"
+    file.write_bytes(text.encode())
+    lint("--select", "SPD003", *(options or ("--fix", "--unsafe-fixes")), "bench.py")
+    after = file.read_bytes().decode()
+    ast.parse(after)
+    return after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            'client.completions.create(prompt="x", stream=True)\n',
+            'client.completions.create(prompt="x", stream=True, '
+            'stream_options={"include_usage": True})\n',
+        ),
+        (
+            'client.completions.create(stream=True, prompt="x")\n',
+            "client.completions.create(stream=True, "
+            'stream_options={"include_usage": True}, prompt="x")\n',
+        ),
+        (
+            "client.completions.create(\n    prompt='x',\n    stream=True\n)\n",
+            "client.completions.create(\n    prompt='x',\n    stream=True,\n"
+            '    stream_options={"include_usage": True}\n)\n',
+        ),
+        (
+            "client.completions.create(\n\tstream=True,  # live\n\tprompt='x',\n)\n",
+            "client.completions.create(\n\tstream=True,\n"
+            "\tstream_options={\"include_usage\": True},  # live\n\tprompt='x',\n)\n",
+        ),
+        (
+            "client.completions.create(prompt='x', stream=True, stream_options=None)\n",
+            "client.completions.create(prompt='x', stream=True, "
+            'stream_options={"include_usage": True})\n',
+        ),
+        (
+            "client.completions.create(stream=True, "
+            "stream_options={'include_usage': False})\n",
+            "client.completions.create(stream=True, "
+            "stream_options={'include_usage': True})\n",
+        ),
+        (
+            "client.completions.create(stream=True, "
+            "stream_options={'include_obfuscation': False})\n",
+            "client.completions.create(stream=True, stream_options="
+            "{'include_obfuscation': False, \"include_usage\": True})\n",
+        ),
+        (
+            "client.completions.create(prompt=('ä' + 'ö'), stream=(True), n=1)\n",
+            "client.completions.create(prompt=('ä' + 'ö'), stream=(True), "
+            'stream_options={"include_usage": True}, n=1)\n',
+        ),
+        (
+            "import requests\n"
+            "requests.post(u + '/v1/completions', json={\n"
+            "    'prompt': 'x',\n"
+            "    'stream': True,\n"
+            "    'n': 1,\n"
+            "})\n",
+            "import requests\n"
+            "requests.post(u + '/v1/completions', json={\n"
+            "    'prompt': 'x',\n"
+            "    'stream': True,\n"
+            '    "stream_options": {"include_usage": True},\n'
+            "    'n': 1,\n"
+            "})\n",
+        ),
+        (
+            "R = {'model': 'm', 'stream': True}\nclient.completions.create(**R)\n",
+            "R = {'model': 'm', 'stream': True}\nclient.completions.create(**R, "
+            'stream_options={"include_usage": True})\n',
+        ),
+    ],
+)
+def test_the_option_is_written_where_a_reader_would_write_it(
+    project: Path, lint: Lint, before: str, after: str
+) -> None:
+    assert fixed(project, lint, before) == after
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("bom", ["", "\ufeff"])
+def test_line_endings_and_encoding_are_kept(
+    project: Path, lint: Lint, ending: str, bom: str
+) -> None:
+    text = bom + 'x = "é"\nclient.completions.create(\n    stream=True,\n)\n'.replace(
+        "\n", ending
+    )
+
+    after = fixed(project, lint, text)
+
+    added = f'    stream_options={{"include_usage": True}},{ending}'
+    assert after == text.replace(f"    stream=True,{ending}", f"    stream=True,{ending}{added}")
+
+
+def test_a_declared_encoding_is_written_back(project: Path, lint: Lint) -> None:
+    text = '# -*- coding: latin-1 -*-\nx = "é"\nclient.completions.create(stream=True)\n'
+    file = project / "bench.py"
+    file.write_bytes(text.encode("latin-1"))
+
+    lint("--fix", "--unsafe-fixes")
+
+    assert 'x = "é"' in file.read_bytes().decode("latin-1")
+    assert "include_usage" in file.read_bytes().decode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("loop", "is_safe"),
+    [
+        (GUARDED_LOOP, True),
+        ("for c in stream:\n    pass\n", True),
+        (
+            "for c in stream:\n    if not c.choices:\n        continue\n"
+            "    print(c.choices[0])\n",
+            True,
+        ),
+        ("for c in stream:\n    print(c.choices[0] if c.choices else '')\n", True),
+        (BARE_LOOP, False),
+        ("for c in stream:\n    if c.id:\n        print(c.choices[0])\n", False),
+        ("", False),
+        ("consume(stream)\n", False),
+    ],
+)
+def test_a_fix_is_safe_only_if_no_loop_trips_over_an_empty_choices(
+    project: Path, lint: Lint, loop: str, is_safe: bool
+) -> None:
+    text = f"stream = client.chat.completions.create(model='m', stream=True)\n{loop}"
+
+    after = fixed(project, lint, text, "--fix")
+
+    assert ("include_usage" in after) is is_safe
+
+
+def test_diff_shows_the_change_and_writes_nothing(project: Path, lint: Lint) -> None:
+    file = project / "bench.py"
+    file.write_text(COUNTS_CHUNKS)
+
+    result = lint("--diff")
+
+    assert file.read_text() == COUNTS_CHUNKS
+    assert result.exit_code == 1
+    assert "+        model=" not in result.stdout
+    assert '+        model="m", messages=messages, stream=True, stream_options' in (
+        result.stdout.replace('-        model="m"', "")
+    )
+
+
+def test_diff_exits_with_0_when_nothing_would_change(project: Path, lint: Lint) -> None:
+    (project / "bench.py").write_text(COUNTS_CHUNKS)
+    lint("--fix")
+
+    assert lint("--diff").exit_code == 0
+
+
+def test_what_a_fix_leaves_is_reported(project: Path, lint: Lint) -> None:
+    (project / "bench.py").write_text(COUNTS_CHUNKS)
+
+    result = lint("--fix", "--output-format", "concise")
+
+    assert [line.split(" ")[1] for line in result.stdout.splitlines()] == ["SPD001"]
+    assert (result.exit_code, result.stderr) == (1, "Fixed 1 finding.\n")
+
+
+def test_a_source_on_standard_input_is_handed_on_fixed(lint: Lint) -> None:
+    result = lint(
+        "-", "--fix", "--unsafe-fixes",
+        stdin=b"client.completions.create(prompt='x', stream=True)\n",
+    )  # fmt: skip
+
+    assert result.stdout == (
+        "client.completions.create(prompt='x', stream=True, "
+        'stream_options={"include_usage": True})\n'
+    )
+    assert result.exit_code == 0
+
+
+def test_a_file_that_cannot_be_replaced_stays_whole(
+    project: Path, lint: Lint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = project / "bench.py"
+    file.write_text(COUNTS_CHUNKS)
+
+    def refuse(_self: Path, _target: Path) -> Path:
+        raise PermissionError(13, "Permission denied", "bench.py")
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    result = lint("--fix")
+
+    assert file.read_text() == COUNTS_CHUNKS
+    assert [path.name for path in project.iterdir()] == ["bench.py"]
+    assert result.exit_code == 2
+    assert "Permission denied" in result.stderr
+
+
+def test_mode_and_symbolic_links_are_kept(project: Path, lint: Lint) -> None:
+    target = project / "real.txt"
+    target.write_text(COUNTS_CHUNKS)
+    target.chmod(0o755)
+    (project / "bench.py").symlink_to(target)
+
+    lint("--fix")
+
+    assert (project / "bench.py").is_symlink()
+    assert target.stat().st_mode & 0o777 == 0o755
+    assert "include_usage" in target.read_text()
+
+
+def test_fixing_twice_changes_nothing_more(project: Path, lint: Lint) -> None:
+    once = fixed(project, lint, COUNTS_CHUNKS)
+
+    assert fixed(project, lint, once) == once
