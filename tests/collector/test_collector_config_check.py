@@ -244,3 +244,10 @@ def test_the_command_prints_findings_and_fails_on_errors_alone(
         (1, 2),
     ]
     assert runs[1].output.startswith(f"{warned}:8: C006 warning: otlphttp")
+
+
+def test_the_command_refuses_what_is_no_yaml(tmp_path: Path) -> None:
+    path = tmp_path / "broken.yaml"
+    path.write_text("a: [")
+    run = CliRunner().invoke(command, ["check", str(path)])
+    assert (run.exit_code, "not YAML" in run.output) == (2, True)
