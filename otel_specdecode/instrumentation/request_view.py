@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 RAW_RESPONSE_HEADER = "x-stainless-raw-response"
@@ -76,7 +76,8 @@ class RequestView:
     endpoint: Endpoint
     streaming: bool
     raw_mode: str | None
-    body: Mapping[str, Any]
+    # A prompt has no place in a repr, which tracebacks may show.
+    body: Mapping[str, Any] = field(repr=False)
 
     @property
     def model(self) -> str | None:
