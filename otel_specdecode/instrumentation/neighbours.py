@@ -1,12 +1,14 @@
 """Other GenAI instrumentations that are active on the same call.
 
 Their span is enriched and the standard metrics are left to them, so that nothing is
-counted twice.
+counted twice. Token usage that only we saw is handed over, or recorded by us where
+they have no way to take it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from opentelemetry import context as otel_context
@@ -15,6 +17,7 @@ from opentelemetry.trace import Span, SpanKind
 
 if TYPE_CHECKING:
     from otel_specdecode.instrumentation.observation import Observation
+    from otel_specdecode.model import Usage
 
 # Set by opentelemetry-util-genai and everything built on it while a call runs:
 # https://github.com/open-telemetry/opentelemetry-python-genai
@@ -28,8 +31,33 @@ _SPAN_MARKS = (
 )
 
 
-def neighbour_span(outer: Observation | None) -> Span | None:
-    """Return the span that another instrumentation has opened for this very call.
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Another instrumentation's view of the call that we observe as well.
+
+    Attributes:
+        span: the one that it opened, and will end.
+        data: what util-genai takes from those inside it; `None` for others.
+    """
+
+    span: Span
+    data: Any = None
+
+    def take(self, usage: Usage) -> bool:
+        """Hand over token counts that the neighbour could not see.
+
+        Returns:
+            Whether it has a way to take them.
+        """
+        if not hasattr(self.data, "usage_output_tokens"):
+            return False
+        self.data.usage_input_tokens = usage.input_tokens
+        self.data.usage_output_tokens = usage.output_tokens
+        return True
+
+
+def neighbour_of(outer: Observation | None) -> Neighbour | None:
+    """Return the instrumentation that has opened a span for this very call.
 
     Args:
         outer: our own request that this call is made inside of, by a transport or
@@ -37,14 +65,15 @@ def neighbour_span(outer: Observation | None) -> Span | None:
 
     Returns:
         `None` when there is none; spans of agents and workflows around the call
-        are no such span.
+        are no neighbours.
     """
     current = trace.get_current_span()
     if not current.is_recording() or (outer is not None and outer.span is current):
         return None
-    if otel_context.get_value(_GENAI_CONTEXT_KEY) is not None:
-        return current
-    return current if _is_inference_span(current) else None
+    data = otel_context.get_value(_GENAI_CONTEXT_KEY)
+    if data is not None:
+        return Neighbour(current, data)
+    return Neighbour(current) if _is_inference_span(current) else None
 
 
 def _is_inference_span(span: Any) -> bool:

@@ -17,7 +17,7 @@ from otel_specdecode.instrumentation.clock import monotonic_s, wall_ns
 from otel_specdecode.instrumentation.findings import Findings, extras_of
 from otel_specdecode.instrumentation.options import Options
 from otel_specdecode.model import Outcome, RequestRecord, UsageOrigin
-from otel_specdecode.recording import Recorder
+from otel_specdecode.recording import Recorder, StandardMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
     from otel_specdecode.instrumentation.client_view import ClientView
+    from otel_specdecode.instrumentation.neighbours import Neighbour
     from otel_specdecode.instrumentation.request_view import RequestView
 
 
@@ -61,7 +62,7 @@ class Observation:
         self.asked = UsageOrigin.ABSENT
         self.sent_options: object = None
         self.span: Span | None = None
-        self.span_owned = True
+        self.neighbour: Neighbour | None = None
         self.record: RequestRecord | None = None
         self.parsed = False
         self.consumer: consumers.Consumer | None = None
@@ -125,7 +126,7 @@ class Observation:
             reader, reader_method(self.view.endpoint)
         )
         recorder, span = self.setting.recorder, self.span
-        wanted = self.setting.options.time_per_output_chunk and self.span_owned
+        wanted = self.setting.options.time_per_output_chunk and self.neighbour is None
         if not wanted or recorder is None or span is None:
             return read
         return recording_gaps(read, self, recorder, span)
@@ -200,10 +201,22 @@ class Observation:
         captures.collect(record)
         if self.span is not None and self.setting.recorder is not None:
             self.setting.recorder.finish(
-                record, self.span, owned=self.span_owned, end_time_ns=end_time_ns
+                record,
+                self.span,
+                standard=self._standard_metrics(record),
+                end_time_ns=None if self.neighbour else end_time_ns,
             )
         if self.consumer is not None:
             consumers.finish(self.consumer, record, self.setting.recorder)
+
+    def _standard_metrics(self, record: RequestRecord) -> StandardMetrics:
+        """Say which standard metrics are left for us to record."""
+        if self.neighbour is None:
+            return StandardMetrics.ALL
+        usage = record.usage if record.usage_origin is UsageOrigin.FORCED else None
+        if usage is not None and not self.neighbour.take(usage):
+            return StandardMetrics.TOKENS
+        return StandardMetrics.NONE
 
     def _freeze(
         self, outcome: Outcome, error_type: str | None, ended_at: float

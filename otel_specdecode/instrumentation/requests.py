@@ -16,7 +16,7 @@ from otel_specdecode.instrumentation import abandoned, captures, context
 from otel_specdecode.instrumentation._guard import failed
 from otel_specdecode.instrumentation.client_view import view_client
 from otel_specdecode.instrumentation.clock import monotonic_s
-from otel_specdecode.instrumentation.neighbours import neighbour_span
+from otel_specdecode.instrumentation.neighbours import neighbour_of
 from otel_specdecode.instrumentation.observation import Observation, Setting
 from otel_specdecode.instrumentation.propagation import trace_headers
 from otel_specdecode.instrumentation.raw_body import read_json, watch
@@ -91,8 +91,9 @@ class Exchange:
 
     def _start_span(self, outer: Observation | None) -> None:
         observation = self.observation
-        observation.span = neighbour_span(outer)
-        observation.span_owned = observation.span is None
+        observation.neighbour = neighbour_of(outer)
+        if observation.neighbour is not None:
+            observation.span = observation.neighbour.span
         recorder = observation.setting.recorder
         if observation.span is None and recorder is not None:
             observation.span = recorder.start_span(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from opentelemetry.context import Context
@@ -12,13 +13,22 @@ from otel_specdecode.recording import semconv as names
 from otel_specdecode.recording._sums import AttributeValue, Sums
 
 if TYPE_CHECKING:
-    from otel_specdecode.model import RequestRecord
+    from otel_specdecode.model import RequestRecord, Usage
     from otel_specdecode.recording.counting import Row
 
 _Attributes = Mapping[str, AttributeValue]
 # A token count leads nobody to a trace, and an exemplar costs as much as a tenth of
 # the request; so these go without.
 _NO_SPAN = Context()
+
+
+class StandardMetrics(StrEnum):
+    """Which of the standard GenAI metrics of one request are ours to record."""
+
+    ALL = "all"
+    TOKENS = "tokens"
+    """Another instrumentation records the rest, and saw no usage."""
+    NONE = "none"
 
 
 class Instruments:
@@ -39,7 +49,11 @@ class Instruments:
             )
 
     def record(
-        self, record: RequestRecord, row: Row, context: Context, *, standard: bool
+        self,
+        record: RequestRecord,
+        row: Row,
+        context: Context,
+        standard: StandardMetrics,
     ) -> None:
         """Record one finished request, once into each histogram that it knows of.
 
@@ -47,7 +61,7 @@ class Instruments:
             record: what was measured.
             row: the attributes of this request's metrics.
             context: holds the request's span, for exemplars.
-            standard: whether the GenAI metrics are ours to record.
+            standard: which GenAI metrics are ours to record.
         """
         histograms, attributes = self._histograms, row.attributes
         for metric, value in _values(record):
@@ -60,8 +74,10 @@ class Instruments:
                 {**attributes, names.FIRST_CHUNK: span.first_chunk.value},
                 context,
             )
-        if standard:
-            self._record_standard(record, row, context)
+        if standard is StandardMetrics.ALL:
+            self._record_times(record, row, context)
+        if standard is not StandardMetrics.NONE and record.usage is not None:
+            self._record_tokens(record.usage, row)
 
     def record_chunk_gap(
         self, gap_s: float, attributes: _Attributes, context: Context
@@ -70,9 +86,7 @@ class Instruments:
         name = self._genai.time_per_output_chunk.name
         self._histograms[name].record(gap_s, attributes, context)
 
-    def _record_standard(
-        self, record: RequestRecord, row: Row, context: Context
-    ) -> None:
+    def _record_times(self, record: RequestRecord, row: Row, context: Context) -> None:
         genai, histograms = self._genai, self._histograms
         histograms[genai.duration.name].record(record.duration_s, row.standard, context)
         first_chunk = record.time_to_first_chunk_s
@@ -80,16 +94,17 @@ class Instruments:
             histograms[genai.time_to_first_chunk.name].record(
                 first_chunk, row.standard, context
             )
-        if record.usage is None:
-            return
+
+    def _record_tokens(self, usage: Usage, row: Row) -> None:
+        genai = self._genai
         counts = (
-            (names.INPUT, genai.input_tokens, record.usage.input_tokens),
-            (names.OUTPUT, genai.output_tokens, record.usage.output_tokens),
+            (names.INPUT, genai.input_tokens, usage.input_tokens),
+            (names.OUTPUT, genai.output_tokens, usage.output_tokens),
         )
         for kind, metric, count in counts:
             if count is not None:
                 attributes = row.tokens[kind] if genai.token_type else row.standard
-                histograms[metric.name].record(count, attributes, _NO_SPAN)
+                self._histograms[metric.name].record(count, attributes, _NO_SPAN)
 
 
 def _values(record: RequestRecord) -> Iterable[tuple[names.Metric, float | None]]:

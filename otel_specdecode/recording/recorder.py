@@ -19,7 +19,7 @@ from otel_specdecode.recording.attributes import (
     span_attributes,
 )
 from otel_specdecode.recording.counting import Rows
-from otel_specdecode.recording.instruments import Instruments
+from otel_specdecode.recording.instruments import Instruments, StandardMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -82,30 +82,37 @@ class Recorder:
         )
 
     def finish(
-        self, record: RequestRecord, span: Span, *, owned: bool, end_time_ns: int
+        self,
+        record: RequestRecord,
+        span: Span,
+        *,
+        standard: StandardMetrics,
+        end_time_ns: int | None,
     ) -> None:
         """Record a request that ended: its span, the sums and the histograms.
 
         Args:
             record: what was measured.
             span: the request's span.
-            owned: False when the span is another instrumentation's, which then
-                also ends it and records the standard GenAI metrics.
-            end_time_ns: when it ended, nanoseconds since the epoch.
+            standard: which standard GenAI metrics are ours to record.
+            end_time_ns: when it ended, nanoseconds since the epoch; `None` when
+                the span is another instrumentation's, which then ends it.
         """
         if self._forked:
             self._use_own_provider()
         try:
-            self._measure(record, span, standard=owned)
+            self._measure(record, span, standard)
         finally:
-            if owned:
+            if end_time_ns is not None:
                 self._end(record, span, end_time_ns)
 
-    def _measure(self, record: RequestRecord, span: Span, *, standard: bool) -> None:
+    def _measure(
+        self, record: RequestRecord, span: Span, standard: StandardMetrics
+    ) -> None:
         row = self._rows.of(record, metric_key(record))
         row.count(record)
         context = trace.set_span_in_context(span)
-        self._instruments.record(record, row, context, standard=standard)
+        self._instruments.record(record, row, context, standard)
         if span.is_recording():
             span.set_attributes(span_attributes(record))
             site = record.chunk_count_site
