@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from otel_specdecode.model import Outcome
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from otel_specdecode.instrumentation.observation import Observation
+
+    Reading = weakref.ref[Any]
 
 
 def watch_closing(response: Any, chunks: Any, observation: Observation) -> None:
@@ -21,13 +24,25 @@ def watch_closing(response: Any, chunks: Any, observation: Observation) -> None:
             itself and then says how the stream ended.
         observation: what to end.
     """
+    try:
+        # Weakly: whoever keeps the response alone does not keep the stream open.
+        reading = weakref.ref(chunks)
+    except TypeError:
+        # No generator, so a stream class of the caller's own.
+        return
     if hasattr(chunks, "ag_running"):
-        _watch_async(response, chunks, observation)
+        _watch_async(response, reading, observation)
     else:
-        _watch_sync(response, chunks, observation)
+        _watch_sync(response, reading, observation)
 
 
-def _watch_sync(response: Any, chunks: Any, observation: Observation) -> None:
+def _is_running(reading: Reading, name: str) -> bool:
+    """Say whether the generator closes the response itself, or is being collected."""
+    chunks = reading()
+    return chunks is None or getattr(chunks, name, True)
+
+
+def _watch_sync(response: Any, reading: Reading, observation: Observation) -> None:
     close: Callable[[], None] = response.close
     own = response.__dict__.get("close")
 
@@ -36,13 +51,13 @@ def _watch_sync(response: Any, chunks: Any, observation: Observation) -> None:
         try:
             close()
         finally:
-            if not getattr(chunks, "gi_running", True):
+            if not _is_running(reading, "gi_running"):
                 observation.end(Outcome.ABANDONED)
 
     response.close = closed
 
 
-def _watch_async(response: Any, chunks: Any, observation: Observation) -> None:
+def _watch_async(response: Any, reading: Reading, observation: Observation) -> None:
     aclose: Callable[[], Awaitable[None]] = response.aclose
     own = response.__dict__.get("aclose")
 
@@ -51,7 +66,7 @@ def _watch_async(response: Any, chunks: Any, observation: Observation) -> None:
         try:
             await aclose()
         finally:
-            if not chunks.ag_running:
+            if not _is_running(reading, "ag_running"):
                 observation.end(Outcome.ABANDONED)
 
     response.aclose = closed

@@ -391,6 +391,52 @@ async def test_a_stream_class_of_the_callers_is_observed(telemetry: Telemetry) -
     assert telemetry.requests() == FORCED
 
 
+class Chunks(openai.Stream[openai.types.chat.ChatCompletionChunk]):
+    """Reads by something that is no generator."""
+
+    def __stream__(self) -> Any:
+        return map(self.note, super().__stream__())
+
+    @staticmethod
+    def note(chunk: Any) -> Any:
+        return chunk
+
+
+class Readable(openai.Stream[openai.types.chat.ChatCompletionChunk]):
+    """Reads by an iterator of its own."""
+
+    def __stream__(self) -> Any:
+        return Reader(super().__stream__())
+
+
+class Reader:
+    def __init__(self, chunks: Any) -> None:
+        self._chunks = chunks
+
+    def __next__(self) -> Any:
+        return next(self._chunks)
+
+
+@pytest.mark.parametrize("kind", [Chunks, Readable])
+async def test_a_stream_class_that_reads_in_its_own_way_is_observed(
+    kind: Any, telemetry: Telemetry
+) -> None:
+    caller = Caller("sync")
+    for most, outcome in ((1000, "completed"), (2, "abandoned")):
+        stream = caller.wrapped(Wire(answer), telemetry).post(
+            "/chat/completions",
+            body=caller.request(stream=True),
+            cast_to=openai.types.chat.ChatCompletionChunk,
+            stream=True,
+            stream_cls=kind,
+        )
+        assert len(await caller.read(stream, most=most)) == min(most, 4)
+        stream.close()
+        record = otel_specdecode.record_of(stream)
+        assert record is not None
+        assert record.outcome == outcome
+
+
 @pytest.mark.parametrize("caller", CHAT_CALLERS, ids=str)
 async def test_a_request_is_passed_by_keyword_as_well_as_by_position(
     caller: Caller, telemetry: Telemetry
