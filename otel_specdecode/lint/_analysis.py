@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from contextlib import contextmanager
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _calls, _expressions, _functions, _statements
@@ -26,7 +27,14 @@ _EXPRESSIONS = {**_expressions.EXPRESSIONS, ast.Call: _calls.call}
 
 @contextmanager
 def deep_recursion() -> Generator[None]:
-    """Let deeply nested source be walked; Python frames cost no C stack."""
+    """Let deeply nested source be walked; Python frames cost no C stack.
+
+    The limit is the whole process's, and other code leans on it: so only in the main
+    thread, which is the linter's own. A guest in a running program has a thread.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, DEEP))
     try:

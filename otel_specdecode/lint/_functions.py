@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 MAX_DEPTH = 24
+MAX_STATEMENTS_PER_ENTRY = 10_000
+"""What one function that nothing calls may use up, so that the others get a turn."""
 PER_CHUNK_CALLBACKS = frozenset(
     "on_llm_new_token on_new_token on_token on_chunk on_stream_chunk on_delta "
     "on_text_delta handle_chunk".split()
@@ -271,7 +273,8 @@ def run_unknown(
             continue
         if machine.budget <= 0 or machine.depth >= MAX_DEPTH:
             return
-        machine.budget -= 1
+        spare = max(0, machine.budget - MAX_STATEMENTS_PER_ENTRY)
+        machine.budget -= spare
         machine.depth += 1
         machine.called.add(node)
         name = getattr(node, "name", "")
@@ -283,6 +286,7 @@ def run_unknown(
         _bind_unknown(machine, definition, node, inner)
         run_body(machine, node, inner, (node, "unknown"))
         machine.depth -= 1
+        machine.budget += spare
 
 
 def _bind_unknown(

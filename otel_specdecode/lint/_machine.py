@@ -75,6 +75,7 @@ class Frame:
         name: the function's name.
         owner: the class of a method.
         loop: the innermost loop.
+        loop_depth: how many loops are around this point.
         inherited: the function is called once per chunk.
         strong: and that stream is certain.
         returned: what it may return.
@@ -91,6 +92,7 @@ class Frame:
     name: str = ""
     owner: Thing | None = None
     loop: Loop | None = None
+    loop_depth: int = 0
     inherited: bool = False
     strong: bool = False
     returned: Value = UNKNOWN
@@ -298,7 +300,11 @@ class Machine:
         self.called_modules.add(module)
         self.depth += 1
         frame = Frame(module, self.globals_of(module))
+        # Half is kept for the functions that the top level does not call.
+        spare = self.budget // 2
+        self.budget -= spare
         self.execute(module.tree.body, frame)
+        self.budget += spare
         self.depth -= 1
 
     def run_uncalled(self, body: Iterable[ast.stmt], frame: Frame) -> None:

@@ -246,6 +246,9 @@ def _store(machine: Machine, target: ast.expr, value: Value, frame: Frame) -> No
 
 # Control flow
 
+MAX_REPEATED_DEPTH = 4
+"""Loops nested deeper run once: twice each would be twice as long at every level."""
+
 
 def _join_env(env: Env, others: Iterable[Env]) -> None:
     """Let an environment be any of several."""
@@ -287,9 +290,10 @@ def _run_loop(
     """
     outer = frame.loop
     frame.loop = loop
+    frame.loop_depth += 1
     before = dict(frame.env)
     for turn in range(2):
-        if turn and not machine.has_stream:
+        if turn and (not machine.has_stream or frame.loop_depth > MAX_REPEATED_DEPTH):
             break
         was_per_chunk = loop.per_chunk
         start()
@@ -302,6 +306,7 @@ def _run_loop(
             _join_env(frame.env, [*loop.turns, before])
             loop.turns.clear()
     frame.loop = outer
+    frame.loop_depth -= 1
     machine.execute(node.orelse, frame)
     _join_env(frame.env, loop.exits)
     return True

@@ -99,6 +99,8 @@ class Project:
         return max(candidates, key=lambda path: _shared(path, origin), default=None)
 
     def _file_at(self, place: Path) -> Path | None:
+        if not place.name:
+            return None  # more dots than directories
         for path in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
             if path in self._named(place.name):
                 return path

@@ -31,25 +31,21 @@ UNREADABLE = "SPD000"
 """Code of the finding for a file that is not readable as Python."""
 
 _STREAMS = re.compile(
-    r"\bstream\s*=\s*[^\W\d]|[\"']stream[\"']|\.a?stream\w*\(|iter_lines|readline"
+    r"\bstream\s*=\s*[^\s=]|[\"']stream[\"']|\.a?stream\w*\(|iter_lines|readline"
     r"|response_gen|on_llm_new_token|__anext__|_sse\b|\.delta\b|[\"']delta[\"']"
     r"|iter_(?:content|bytes|text|raw|any|chunk)|\[DONE\]|events\(\)|text_stream"
     r"|stream\w*\s*:|for\s+\w+\s+in\s+\w*stream|\bstream\w*\)"
-)
-_MODELS = re.compile(
-    r"\bcompletions\.(?:create|stream|parse|with_)|\.completions\b|/completions"
-    r"|ChatCompletion|[\"']choices[\"']|\.choices\b|openai|litellm|langchain|llama_index"
-    r"|response_gen|on_llm_new_token|anthropic|genai|\bresponses\.(?:create|stream)"
-    r"|on_token\b|[\"'](?:messages|prompt)[\"']|\bmessages="
 )
 _STREAM_WORDS = (
     "stream", "iter_", "readline", "response_gen", "on_llm_new_token", "__anext__",
     "_sse", "delta", "[DONE]", "events()",
 )  # fmt: skip
 _MODEL_WORDS = (
-    "ompletion", "choices", "openai", "litellm", "langchain", "llama_index",
-    "response_gen", "on_llm_new_token", "anthropic", "genai", "responses.", "on_token",
-    "messages", "prompt",
+    "completions.create", "completions.stream", "completions.parse", "completions.with_",
+    ".completions", "/completions", "ChatCompletion", '"choices"', "'choices'", ".choices",
+    "openai", "litellm", "langchain", "llama_index", "response_gen", "on_llm_new_token",
+    "anthropic", "genai", "responses.create", "responses.stream", "on_token",
+    '"messages"', "'messages'", "messages=", '"prompt"', "'prompt'",
 )  # fmt: skip
 
 
@@ -59,14 +55,13 @@ def reads_a_stream(text: str) -> bool:
     return (
         any(word in text for word in _STREAM_WORDS)
         and any(word in text for word in _MODEL_WORDS)
-        and bool(_MODELS.search(text))
         and bool(_STREAMS.search(text))
     )
 
 
 def measures_text(text: str) -> bool:
     """Whether a source can measure the text that a model wrote."""
-    return "len(" in text and bool(_MODELS.search(text))
+    return "len(" in text and any(word in text for word in _MODEL_WORDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

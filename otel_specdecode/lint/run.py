@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from otel_specdecode.lint.settings import Settings
 
-_RATE_NAMES = re.compile(r"(?i)tok(?:en)?s?[\w ]*(?:/|per|_s\b)|tps\b|tpot|throughput")
+_RATE_NAMES = re.compile(r"[Tt]ok|TOK|tps|TPS|tpot|TPOT|[Tt]hroughput")
 """What a file that turns another file's chunk counts into a rate will mention."""
 
 
@@ -78,7 +78,7 @@ class _Run:
     def lint(self) -> None:
         """Lint every file, then those that import what others stream."""
         waiting: list[tuple[Path, SourceText, tuple[Rule, ...]]] = []
-        left: dict[Path, SourceText] = {}
+        left: list[Path] = []
         for path in self.files:
             text = self._read(path)
             if text is None:
@@ -87,29 +87,36 @@ class _Run:
             rules = self._rules_for(path, text.text)
             if rules:
                 waiting.append((path, text, rules))
-            elif _RATE_NAMES.search(text.text):
-                left[path] = text
+            else:
+                left.append(path)
         for path, text, rules in waiting:
-            if not self._lint_file(path, text, rules) and len(self.files) > 1:
-                left[path] = text
+            if not self._lint_file(path, text, rules):
+                left.append(path)
         for _ in range(MAX_HOPS):
             importers = self._importers(left)
             self.streaming.clear()
-            for path in importers:
-                text = left.pop(path)
+            for path, text in importers.items():
+                left.remove(path)
                 self._lint_file(path, text, self._chosen_for(path), follow_imports=True)
 
-    def _importers(self, left: dict[Path, SourceText]) -> list[Path]:
+    def _importers(self, left: Iterable[Path]) -> dict[Path, SourceText]:
         """Files without a stream of their own that import one that has."""
-        if not self.streaming:
-            return []
+        if not self.streaming or len(self.files) < 2:
+            return {}
         names = "|".join(sorted(map(re.escape, self.streaming)))
         imports = re.compile(
             rf"^\s*(?:from\s+[\w.]*\b(?:{names})\s+import|import\s+[\w.]*\b(?:{names})\b"
             rf"|from\s+[\w.]+\s+import\s[^\n]*\b(?:{names})\b)",
             re.MULTILINE,
         )
-        return [path for path, text in left.items() if imports.search(text.text)]
+        found: dict[Path, SourceText] = {}
+        for path in left:
+            text = self._read(path)
+            if text is None or not any(name in text.text for name in self.streaming):
+                continue
+            if _RATE_NAMES.search(text.text) and imports.search(text.text):
+                found[path] = text
+        return found
 
     def _read(self, path: Path) -> SourceText | None:
         try:

@@ -23,7 +23,7 @@ _INSTRUMENTS = re.compile(r"SpecDecodeInstrumentor\(\)\s*\.\s*instrument\(")
 
 def instruments(text: str) -> bool:
     """Whether a file instruments every client of its process."""
-    return bool(_INSTRUMENTS.search(text))
+    return "SpecDecodeInstrumentor" in text and bool(_INSTRUMENTS.search(text))
 
 
 @dataclass

@@ -66,7 +66,6 @@ FIELDS = frozenset(
     | {"spec_num_proposed_drafts", "spec_verify_ct"}
     | {"accepted_prediction_tokens", "rejected_prediction_tokens"}
 )
-_WORDS = re.compile("|".join(sorted(FIELDS)))
 _ZEROES = re.compile(r"\b0(?:\.0*)?\b")
 _RECORDERS = frozenset(
     {"record", "observe", "inc", "set", "add", "set_attribute", "gauge", "histogram"}
@@ -90,7 +89,8 @@ _DEPTH = 4
 
 def may_apply(text: str) -> bool:
     """Whether a source can take such a field as zero; cheap, no parsing."""
-    return bool(_WORDS.search(text)) and bool(_ZEROES.search(text))
+    # Substrings first: an alternation of many words is ten times slower.
+    return any(name in text for name in FIELDS) and bool(_ZEROES.search(text))
 
 
 def check(source: Source) -> Iterator[Finding]:
