@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 from typing import Any
+
+from otel_specdecode.instrumentation.request_view import header_of
 
 _AZURE = "BaseAzureClient"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -18,17 +21,34 @@ class ClientView:
         address: host of the base URL; `None` when it has none.
         port: explicit, or that of the scheme; `None` when neither is known.
         provider: `azure.ai.openai` for Azure clients, else `openai`.
+        sends_traceparent: whether the client was made with such a header.
     """
 
     base_url: str
     address: str | None
     port: int | None
     provider: str
+    sends_traceparent: bool = False
+
+
+# A client builds its headers anew each time that it is asked for them.
+_views: weakref.WeakKeyDictionary[Any, tuple[object, ClientView]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def view_client(client: Any) -> ClientView:
-    """Read where a client sends its requests."""
+    """Read where a client sends its requests; looked up once for each base URL."""
     url = client.base_url
+    known = _views.get(client)
+    if known is not None and known[0] is url:
+        return known[1]
+    view = _view(client, url)
+    _views[client] = (url, view)
+    return view
+
+
+def _view(client: Any, url: Any) -> ClientView:
     scheme, host, port = url.scheme, url.host, url.port
     azure = any(kind.__name__ == _AZURE for kind in type(client).__mro__)
     return ClientView(
@@ -36,4 +56,5 @@ def view_client(client: Any) -> ClientView:
         address=host or None,
         port=port or _DEFAULT_PORTS.get(scheme),
         provider="azure.ai.openai" if azure else "openai",
+        sends_traceparent=header_of(client.default_headers, "traceparent") is not None,
     )

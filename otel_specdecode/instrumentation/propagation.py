@@ -14,14 +14,15 @@ from otel_specdecode.instrumentation.request_view import header_of
 if TYPE_CHECKING:
     from opentelemetry.context import Context
 
+    from otel_specdecode.instrumentation.client_view import ClientView
     from otel_specdecode.instrumentation.options import Options
 
 _PROPAGATOR = TraceContextTextMapPropagator()
 
 
 def trace_headers(
-    headers: tuple[object, ...],
-    address: str | None,
+    headers: object,
+    client: ClientView,
     options: Options,
     context: Context,
 ) -> dict[str, str]:
@@ -30,14 +31,16 @@ def trace_headers(
     An HTTP instrumentation overwrites them with those of its own, inner span.
 
     Args:
-        headers: what the caller sends along, with the call or with the client.
-        address: host of the request.
+        headers: what the caller sends along with the call.
+        client: where to, and what it sends along by itself.
         options: whether, and not to which hosts.
         context: holds the span that is to be the parent.
     """
-    if not options.propagate_trace or address in options.propagation_excluded_hosts:
+    if not options.propagate_trace or client.sends_traceparent:
         return {}
-    if any(header_of(given, "traceparent") is not None for given in headers):
+    if client.address in options.propagation_excluded_hosts:
+        return {}
+    if header_of(headers, "traceparent") is not None:
         return {}
     carrier: dict[str, str] = {}
     _PROPAGATOR.inject(carrier, context=context)

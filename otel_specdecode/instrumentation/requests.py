@@ -85,7 +85,7 @@ class Exchange:
         observed_cls = stream_cls and observing(stream_cls)
         self = cls(observation, request_options, observed_cls)
         self._start_span(outer)
-        self._edit(view, client)
+        self._edit(view)
         observation.sent_options = self.request_options
         return self
 
@@ -100,12 +100,12 @@ class Exchange:
                 start_name(observation), start_attributes(observation)
             )
 
-    def _edit(self, view: RequestView, client: Any) -> None:
+    def _edit(self, view: RequestView) -> None:
         observation, options = self.observation, self.observation.setting.options
         span_context = trace.set_span_in_context(observation.span or trace.INVALID_SPAN)
         headers = trace_headers(
-            (self.request_options.headers, client.default_headers),
-            observation.client.address,
+            self.request_options.headers,
+            observation.client,
             options,
             span_context,
         )
