@@ -200,11 +200,9 @@ class Stack:
 
     Attributes:
         folder: where logs, data and derived configuration go.
-        nice: added to the priority number of each program.
     """
 
     folder: Path
-    nice: int = 0
     _exit: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def __enter__(self) -> Self:
@@ -440,8 +438,8 @@ def _jaeger_config(http: int, query: int, health: int) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def running(folder: Path, *, nice: int = 0) -> Iterator[Stack]:
+def running(folder: Path) -> Iterator[Stack]:
     """A stack that is stopped whatever happens."""
     folder.mkdir(parents=True, exist_ok=True)
-    with Stack(folder=folder, nice=nice) as stack:
+    with Stack(folder=folder) as stack:
         yield stack

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner, Result
+from loopback import Quiet, serving
 
 from otel_specdecode.cli.collector import command
 from otel_specdecode.collector import bundle_root, list_bundle
@@ -19,6 +17,7 @@ from otel_specdecode.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 
@@ -87,34 +86,19 @@ class Backend:
         return 200, {"data": spans if self.keeps_content else [{"spans": 1}]}
 
 
-@contextmanager
-def serving(backend: Backend) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+def answering(backend: Backend) -> AbstractContextManager[str]:
+    class Handler(Quiet):
+        def post(self, body: bytes) -> None:
             token = self.headers.get("Authorization")
-            self.reply(*backend.take(self.path, token, body))
+            self.say(*backend.take(self.path, token, body))
 
-        def do_GET(self) -> None:
-            self.reply(*backend.show(self.path))
+        def get(self) -> None:
+            self.say(*backend.show(self.path))
 
-        def reply(self, status: int, body: Any) -> None:
-            self.send_response(status)
-            self.end_headers()
-            self.wfile.write(json.dumps(body).encode())
+        def say(self, status: int, body: Any) -> None:
+            self.reply(json.dumps(body).encode(), status=status)
 
-        def log_message(self, *_: object) -> None:
-            """Quiet."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    return serving(Handler)
 
 
 @pytest.fixture
@@ -124,7 +108,7 @@ def backend() -> Backend:
 
 @pytest.fixture
 def url(backend: Backend) -> Iterator[str]:
-    with serving(backend) as address:
+    with answering(backend) as address:
         yield address
 
 

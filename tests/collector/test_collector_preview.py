@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import urllib.parse
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import generate
 import pytest
 import show
 from generator.dashboard_json import Dashboard, Panel, Row, Target, to_json
+from loopback import Quiet, serving
 from preview.data import Line, Source
 from preview.page import page
 from preview.svg import drawn
 from preview.units import written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
 
 @pytest.mark.parametrize(
@@ -99,29 +98,17 @@ def test_names_cannot_break_out_of_the_page() -> None:
     assert "<script>" not in text
 
 
-@contextmanager
-def prometheus(answer: Callable[[str, dict[str, str]], Any]) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+def prometheus(
+    answer: Callable[[str, dict[str, str]], Any],
+) -> AbstractContextManager[str]:
+    class Handler(Quiet):
+        def get(self) -> None:
             path, _, query = self.path.partition("?")
             fields = dict(urllib.parse.parse_qsl(query))
-            body = json.dumps({"data": {"result": answer(path, fields)}}).encode()
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(body)
+            body = {"data": {"result": answer(path, fields)}}
+            self.reply(json.dumps(body).encode())
 
-        def log_message(self, *_: object) -> None:
-            """Quiet."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return serving(Handler)
 
 
 def test_the_page_has_each_panel_of_each_dashboard_with_its_variables_filled() -> None:

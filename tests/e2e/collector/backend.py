@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import threading
 from collections import Counter
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
+import loopback
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
@@ -69,31 +68,13 @@ class Backend:
 def serving(backend: Backend, port: int = 0) -> Iterator[Backend]:
     """Takes OTLP over HTTP for the length of a `with` block."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+    class Handler(loopback.Quiet):
+        def post(self, body: bytes) -> None:
             if self.headers.get("Content-Encoding") == "gzip":
                 body = gzip.decompress(body)
             backend.bodies.append((self.path, body))
             backend.headers.append(dict(self.headers))
-            self.send_response(200)
-            self.send_header("Content-Type", "application/x-protobuf")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self.reply(kind="application/x-protobuf")
 
-        def log_message(self, *_: object) -> None:
-            """Quiet: what arrived is asserted, not read."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    backend.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with loopback.serving(Handler, port) as backend.url:
         yield backend
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

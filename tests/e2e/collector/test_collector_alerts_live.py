@@ -12,12 +12,12 @@ import re
 import threading
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
 import requests
 from collector_stack import BUNDLE, free_port, wait_until
+from loopback import Quiet, serving
 
 from otel_specdecode.simulator import Profile, Speculation, simulate
 
@@ -73,25 +73,13 @@ class Webhook:
 
 @contextmanager
 def listening(webhook: Webhook) -> Iterator[Webhook]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            webhook.take(self.rfile.read(int(self.headers["Content-Length"])))
-            self.send_response(200)
-            self.end_headers()
+    class Handler(Quiet):
+        def post(self, body: bytes) -> None:
+            webhook.take(body)
+            self.reply()
 
-        def log_message(self, *_: object) -> None:
-            """Quiet."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    webhook.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with serving(Handler) as webhook.url:
         yield webhook
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 class Traffic(threading.Thread):

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import threading
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 from collector_stack import free_port, wait_until
+from loopback import Quiet, serving
 from traffic import run_application
 
 from otel_specdecode.simulator import Profile, Speculation, simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from collector_stack import Prometheus, Stack
 
@@ -127,27 +126,12 @@ PAGES = {
 }
 
 
-@contextmanager
-def page_of(text: str) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.end_headers()
-            self.wfile.write(text.encode())
+def page_of(text: str) -> AbstractContextManager[str]:
+    class Handler(Quiet):
+        def get(self) -> None:
+            self.reply(text.encode(), kind="text/plain; version=0.0.4")
 
-        def log_message(self, *_: object) -> None:
-            """Quiet."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return serving(Handler)
 
 
 @pytest.mark.parametrize("server", PAGES)
