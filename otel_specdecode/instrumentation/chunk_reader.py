@@ -259,7 +259,9 @@ class ChunkReader:
 
     def _note_finishes(self, choices: Any) -> None:
         for choice in choices:
-            if choice.finish_reason is not None:
+            # The chunk is tallied: one of several choices that has no shape at all
+            # must not count it again.
+            if getattr(choice, "finish_reason", None) is not None:
                 self.findings.note_finish(choice)
 
 

@@ -39,8 +39,8 @@ class SseReader:
             read: takes an event and its arrival, and never raises.
         """
         self._read = read
-        self._parts: list[bytes] = []
-        self._num_kept = 0
+        self._line = bytearray()
+        self._too_long = False
         self.done = False
         self.failed = False
 
@@ -49,18 +49,19 @@ class SseReader:
         *ends, rest = _LINE_END.split(data)
         for end in ends:
             self._keep(end)
-            if self._num_kept <= _MOST_LINE_BYTES:
-                self.feed_line(b"".join(self._parts), at)
-            self._parts, self._num_kept = [], 0
+            if not self._too_long:
+                self.feed_line(bytes(self._line), at)
+            self._line.clear()
+            self._too_long = False
         self._keep(rest)
 
     def _keep(self, part: bytes) -> None:
         """Keep a part of a line, but nothing of one too long for an event."""
-        self._num_kept += len(part)
-        if self._num_kept <= _MOST_LINE_BYTES:
-            self._parts.append(part)
+        if self._too_long or len(self._line) + len(part) > _MOST_LINE_BYTES:
+            self._too_long = True
+            self._line.clear()
         else:
-            self._parts = []
+            self._line += part
 
     def feed_line(self, line: str | bytes, at: float) -> None:
         """Read one line, with or without its end.

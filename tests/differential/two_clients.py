@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from callers import END, Caller
@@ -31,12 +31,13 @@ class Answer:
     unasked: Sequence[bytes | BaseException] | None = None
     status: int = 200
     content_type: str = "text/event-stream"
+    headers: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, body: dict[str, Any]) -> Reply:
         parts = self.asked
         if self.unasked is not None and not wants_usage(body):
             parts = self.unasked
-        return Reply(list(parts), self.status, self.content_type)
+        return Reply(list(parts), self.status, self.content_type, self.headers)
 
 
 @dataclass(frozen=True, slots=True)
