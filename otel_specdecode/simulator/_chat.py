@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 from otel_specdecode.simulator._answer import to_json
 from otel_specdecode.simulator._chunks import ChunkWire
 from otel_specdecode.simulator._logprobs import chat_logprobs
+from otel_specdecode.simulator._script import TextScript
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from otel_specdecode.simulator._answer import Answer
     from otel_specdecode.simulator._engine import Choice
 
 
@@ -28,6 +30,11 @@ class ChatWire(ChunkWire):
             + str(index).encode()
             + b',"delta":{'
         )
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer)
+        self._text_heads = [prefix + b'"content":"' for prefix in self._prefix]
+        self._text_end = b'"' + self._plain_end
 
     def opening(self) -> Iterator[bytes]:
         """A role chunk a choice, with empty content, beside the first token."""
@@ -49,7 +56,13 @@ class ChatWire(ChunkWire):
     def chunk(self, choice: Choice, first: int, last: int) -> bytes | None:
         """A delta with all tokens that are due."""
         finished = choice.finished and last == choice.num_tokens
-        members = choice.script.delta(first, last, finished=finished)
+        script = choice.script
+        if not finished and self._plain and type(script) is TextScript:
+            # Nearly every chunk: one slice between two prepared parts.
+            text = script.json_text(first, last)
+            self._answer.count_chunk(has_content=bool(text))
+            return self._text_heads[choice.index] + text + self._text_end
+        members = script.delta(first, last, finished=finished)
         if members is None:
             if not self._ids:
                 return None

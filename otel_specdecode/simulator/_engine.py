@@ -102,6 +102,8 @@ class Pace:
         self._time = step_time
         self._engine = engine
         self._scale = time_scale
+        # Nothing waits, and nothing but waiting depends on what a step costs.
+        self._instant = time_scale == 0
         self._jitter = (
             random.Random(jitter_seed)  # noqa: S311 - not secrets
             if step_time.jitter
@@ -117,6 +119,8 @@ class Pace:
 
     def step_s(self, num_draft_tokens: int) -> float:
         """Seconds of the next step, which drafts so many tokens a sequence."""
+        if self._instant:
+            return 0.0
         batch = self._engine.num_active or 1
         # Concurrent requests share their steps: each counts its part of one.
         self._engine.num_steps += 1 / batch
@@ -155,6 +159,26 @@ def generate(
     for choice in choices:
         _deliver(choice, 1, tally)
         yield Step(at_s, choice)
+    if len(choices) == 1:
+        yield from _alone(choices[0], at_s, pace, tally)
+    else:
+        yield from _together(choices, at_s, pace, tally)
+
+
+def _alone(choice: Choice, at_s: float, pace: Pace, tally: Tally) -> Iterator[Step]:
+    """Step one choice: what nearly every request has, so without detours."""
+    draw = choice.drafter.draw if choice.drafter else None
+    while not choice.finished:
+        num_drafted, num_accepted = draw() if draw else (0, 0)
+        at_s += pace.step_s(num_drafted)
+        _take_step(choice, num_drafted, num_accepted, tally)
+        yield Step(at_s, choice)
+
+
+def _together(
+    choices: Sequence[Choice], at_s: float, pace: Pace, tally: Tally
+) -> Iterator[Step]:
+    """Step several choices: one engine step for all of them."""
     active = [choice for choice in choices if not choice.finished]
     while active:
         draws = [
@@ -162,13 +186,19 @@ def generate(
         ]
         at_s += pace.step_s(max(draws)[0])
         for choice, (num_drafted, num_accepted) in zip(active, draws, strict=True):
-            tally.observe_step(num_drafted, num_accepted)
-            if num_drafted:
-                choice.per_step_accepted.append(num_accepted)
-                choice.per_step_drafted.append(num_drafted)
-            _deliver(choice, num_accepted + 1, tally)
+            _take_step(choice, num_drafted, num_accepted, tally)
             yield Step(at_s, choice)
         active = [choice for choice in active if not choice.finished]
+
+
+def _take_step(
+    choice: Choice, num_drafted: int, num_accepted: int, tally: Tally
+) -> None:
+    tally.observe_step(num_drafted, num_accepted)
+    if num_drafted:
+        choice.per_step_accepted.append(num_accepted)
+        choice.per_step_drafted.append(num_drafted)
+    _deliver(choice, num_accepted + 1, tally)
 
 
 def _deliver(choice: Choice, num_tokens: int, tally: Tally) -> None:

@@ -77,8 +77,11 @@ class TextScript:
 
     def json_text(self, first: int, last: int) -> bytes:
         """Text of tokens `first` to `last`, escaped for a JSON string."""
-        start, end = self._start + first, self._start + min(last, self._num_text_tokens)
-        return self._tape.json_text(start, end) if end > start else b""
+        if last > self._num_text_tokens:
+            last = self._num_text_tokens
+        if first >= last:
+            return b""
+        return self._tape.json_text(self._start + first, self._start + last)
 
     def delta(self, first: int, last: int, *, finished: bool) -> bytes | None:  # noqa: ARG002
         """Content of the tokens, also where they add no text: it is a step."""

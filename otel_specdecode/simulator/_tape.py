@@ -101,9 +101,8 @@ class Tape:
                 start + LENGTH, end
             )
         first = start % LENGTH
-        return self._json_text[
-            self._json_at[first] : self._json_at[first + end - start]
-        ]
+        at = self._json_at
+        return self._json_text[at[first] : at[first + end - start]]
 
 
 def _joined(texts: list[str]) -> tuple[str, list[int]]:
