@@ -29,14 +29,14 @@ TASKS = {
 }
 
 
-def chunks_per_second(client: OpenAI, request: Mapping[str, Any]) -> float:
+def tokens_per_second(client: OpenAI, request: Mapping[str, Any]) -> float:
     """What the run-time check is meant to find: chunks taken for tokens."""
     started = time.perf_counter()
-    count = 0
+    num_tokens = 0
     for chunk in client.chat.completions.create(stream=True, **request):
         if chunk.choices and chunk.choices[0].delta.content:
-            count += 1
-    return count / (time.perf_counter() - started)
+            num_tokens += 1
+    return num_tokens / (time.perf_counter() - started)
 
 
 def one_round(client: OpenAI, model: str, number: int) -> None:
@@ -50,7 +50,7 @@ def one_round(client: OpenAI, model: str, number: int) -> None:
         }
         with otel_specdecode.tag(task=task):
             client.chat.completions.create(**request)
-            chunks_per_second(client, request)
+            tokens_per_second(client, request)
 
 
 def sums(records: list[otel_specdecode.RequestRecord]) -> dict[str, Any]:

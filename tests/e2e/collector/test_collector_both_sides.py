@@ -107,18 +107,12 @@ def sides(
             "the first scrape of both servers",
             lambda: prometheus.value('sum(up{job="vllm"})') == len(servers),
         )
-        # What does not happen here by itself; a panel and an alert wait for each.
+        # What does not happen here by itself; a panel and an alert wait for it.
         send_counter(
             collector.url,
             "specdecode.client.telemetry_dropped",
             3,
             {"specdecode.reason": "attribute_limit"},
-        )
-        send_counter(
-            collector.url,
-            "specdecode.client.chunk_count_sites",
-            1,
-            {"specdecode.rule": "made-up"},
         )
         recorded = run_application(
             collector.url,
@@ -219,6 +213,12 @@ def test_a_recording_rule_has_data_for_every_model(rule: str, sides: BothSides) 
         assert seen == set()
     else:
         assert seen == set(MODELS)
+
+
+def test_the_application_that_counts_chunks_is_named(sides: BothSides) -> None:
+    expr = rules("alert")["SpecDecodeChunkCountingSites"]
+    found = [one["metric"] for one in sides.prometheus.query(expr)]
+    assert found == [{"job": "application", "specdecode_rule": "SPD001"}]
 
 
 def test_every_alert_can_be_computed_and_only_what_happened_fires(
