@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import hypothesis
@@ -36,6 +37,6 @@ def _nothing_hangs(request: pytest.FixtureRequest) -> Iterator[None]:
     """Show every thread's stack and end the process when a test hangs."""
     long = any(request.node.get_closest_marker(name) for name in ("e2e", "full"))
     limit_s = _LONGEST_FULL_TEST_S if long else _LONGEST_TEST_S
-    faulthandler.dump_traceback_later(limit_s, exit=True)
+    faulthandler.dump_traceback_later(limit_s, exit=True, file=sys.__stderr__)
     yield
     faulthandler.cancel_dump_traceback_later()
