@@ -82,32 +82,41 @@ def _as_chat(prompt: str | list[str]) -> str | list[str]:
     return f"<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n"
 
 
-def send(url: str, requests: list[Request], way: Way) -> None:
-    """Send every request to the server at ``url``; read every stream to its end."""
+def send(url: str, requests: list[Request], way: Way, **options: bool) -> None:
+    """Send every request to the server at ``url``; read every stream to its end.
+
+    ``options`` are those of ``otel_specdecode.wrap``.
+    """
     match way:
         case Way.SYNC_1 | Way.SYNC_8:
-            _send_sync(url, requests, 1 if way is Way.SYNC_1 else _CONCURRENCY)
+            concurrency = 1 if way is Way.SYNC_1 else _CONCURRENCY
+            with sync_client(url, **options) as client:
+                _send_sync(client, requests, concurrency)
         case Way.ASYNC_1 | Way.ASYNC_8:
             concurrency = 1 if way is Way.ASYNC_1 else _CONCURRENCY
-            asyncio.run(_send_async(url, requests, concurrency))
+            asyncio.run(
+                _send_async(async_client(url, **options), requests, concurrency)
+            )
 
 
-def sync_client(url: str) -> OpenAI:
+def sync_client(url: str, **options: bool) -> OpenAI:
     """Return a wrapped client of the server at ``url`` that does not retry."""
     return otel_specdecode.wrap(
-        OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+        OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0),
+        **options,
     )
 
 
-def async_client(url: str) -> AsyncOpenAI:
+def async_client(url: str, **options: bool) -> AsyncOpenAI:
     """Return a wrapped asynchronous client that does not retry."""
     return otel_specdecode.wrap(
-        AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+        AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0),
+        **options,
     )
 
 
-def _send_sync(url: str, requests: list[Request], concurrency: int) -> None:
-    with sync_client(url) as client, ThreadPoolExecutor(concurrency) as pool:
+def _send_sync(client: OpenAI, requests: list[Request], concurrency: int) -> None:
+    with ThreadPoolExecutor(concurrency) as pool:
 
         def one(wanted: Request) -> None:
             resource = client.chat.completions if wanted.chat else client.completions
@@ -119,9 +128,11 @@ def _send_sync(url: str, requests: list[Request], concurrency: int) -> None:
         list(pool.map(one, requests))
 
 
-async def _send_async(url: str, requests: list[Request], concurrency: int) -> None:
+async def _send_async(
+    client: AsyncOpenAI, requests: list[Request], concurrency: int
+) -> None:
     limit = asyncio.Semaphore(concurrency)
-    async with async_client(url) as client:
+    async with client:
 
         async def one(wanted: Request) -> None:
             resource = client.chat.completions if wanted.chat else client.completions

@@ -17,7 +17,13 @@ from plain_http import payloads, sums
 from server_counters import window
 
 import otel_specdecode
-from otel_specdecode.model import AcceptanceState, Outcome, Totals, UsageOrigin
+from otel_specdecode.model import (
+    AcceptanceState,
+    FirstChunk,
+    Outcome,
+    Totals,
+    UsageOrigin,
+)
 
 if TYPE_CHECKING:
     from load import Request
@@ -27,9 +33,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-# A token of a tiny model arrives within milliseconds, and one delayed read is many
-# times that: long answers, so that the ends of the stream weigh little.
-_LONG_ANSWER = request(stream=True, max_tokens=160, extra_body={"ignore_eos": True})
+# Long, so that what happens to the first and to the last chunk weighs little.
+_LONG_ANSWER = request(stream=True, max_tokens=320, extra_body={"ignore_eos": True})
+_TPOT_TOLERANCE = 0.05
+_TRIES = 4
 _ENDLESS = request(stream=True, max_tokens=1500, extra_body={"ignore_eos": True})
 _LEFT_AFTER = 8
 
@@ -164,26 +171,33 @@ def test_a_caller_who_did_not_ask_for_usage_never_sees_it(server: Server) -> Non
 def test_time_per_output_token_is_the_engines_own_within_five_percent(
     server: Server, figures: list[str]
 ) -> None:
-    with otel_specdecode.capture() as records:
-        send(server.url, [_LONG_ANSWER] * 12, Way.SYNC_1)
-    client_s, engine_s = Totals.of(records).tpot_s, _engine_tpot_s(records)
-    figures.append(_compared(server, "one at a time", client_s, engine_s))
-    assert client_s == pytest.approx(engine_s, rel=0.05)
+    # A busy machine can take the client off its processor between a chunk's arrival
+    # and its reading: 0.4 s was seen, as long as a whole answer. That befalls one try
+    # or another; what is wrong with the formula is wrong in every one of them.
+    for _ in range(_TRIES):
+        with otel_specdecode.capture() as records:
+            send(server.url, [_LONG_ANSWER] * 8, Way.SYNC_1, continuous_usage=True)
+        figures.append(_compared(server, "one at a time", records))
+        client_s, engine_s = Totals.of(records).tpot_s, _engine_tpot_s(records)
+        if abs(client_s / engine_s - 1) <= _TPOT_TOLERANCE:
+            break
+    assert {record.first_chunk for record in records} == {FirstChunk.COUNTED}
+    assert client_s == pytest.approx(engine_s, rel=_TPOT_TOLERANCE)
 
 
 def test_time_per_output_token_is_shown_beside_the_engines_at_eight_at_once(
     server: Server, figures: list[str]
 ) -> None:
     with otel_specdecode.capture() as records:
-        send(server.url, [_LONG_ANSWER] * 24, Way.ASYNC_8)
-    client_s, engine_s = Totals.of(records).tpot_s, _engine_tpot_s(records)
-    figures.append(_compared(server, "eight at once", client_s, engine_s))
+        send(server.url, [_LONG_ANSWER] * 16, Way.ASYNC_8)
+    figures.append(_compared(server, "eight at once", records))
     # No closer bound: a chunk waits until the client has read its other streams.
-    assert client_s > 0
-    assert engine_s > 0
+    assert Totals.of(records).tpot_s > 0
+    assert _engine_tpot_s(records) > 0
 
 
-def _compared(server: Server, load: str, client_s: float, engine_s: float) -> str:
+def _compared(server: Server, load: str, records: list[RequestRecord]) -> str:
+    client_s, engine_s = Totals.of(records).tpot_s, _engine_tpot_s(records)
     return (
         f"{server.method.name}, {load}: TPOT {client_s * 1000:.2f} ms at the client,"
         f" {engine_s * 1000:.2f} ms in the engine ({client_s / engine_s - 1:+.1%})"
