@@ -19,6 +19,7 @@ import argparse
 import asyncio
 import json
 import os
+import signal
 import socket
 import statistics
 import subprocess
@@ -176,18 +177,20 @@ def running(server: Server) -> Iterator[str]:
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
     url = f"http://127.0.0.1:{port}"
     try:
         _wait_for(url, process)
         yield url
     finally:
-        process.terminate()
-        process.wait(timeout=10)
+        # The whole group: guidellm's server has a process of its own for its work.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise SystemExit(f"{process.args}: ended with {process.returncode}")
@@ -196,7 +199,7 @@ def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
                 return
         except OSError:
             time.sleep(0.1)
-    raise SystemExit(f"{url}: did not answer within a minute")
+    raise SystemExit(f"{url}: did not answer within five minutes")
 
 
 def ours(python: str, *extra: str, name: str) -> Server:

@@ -75,6 +75,7 @@ class Connection(asyncio.Protocol):
         self._response: Response
         self._started_at = 0.0
         self._whole = bytearray()
+        self._outgoing: list[bytes] = []
         self._timer: asyncio.Handle | None = None
 
     # What the event loop calls.
@@ -154,7 +155,7 @@ class Connection(asyncio.Protocol):
     # Playing an answer.
 
     def _start_next(self) -> None:
-        if not self._waiting or self._transport.is_closing():
+        if self._answering or not self._waiting or self._transport.is_closing():
             return
         request = self._waiting.popleft()
         self._answering = request
@@ -206,6 +207,7 @@ class Connection(asyncio.Protocol):
                     due.append(data)
                     if self._write_each:
                         self._send(due)
+                        self._flush()
                         due.clear()
             else:
                 self._timer = self._loop.call_soon(self._play)
@@ -213,17 +215,25 @@ class Connection(asyncio.Protocol):
             self._drop(due)
             return
         self._send(due)
+        self._flush()
 
     def _send(self, due: list[bytes]) -> None:
+        """Put the bytes of events into the framing that this answer has."""
         if not due:
             return
         data = b"".join(due)
         if not self._response.streamed:
             self._whole += data
         elif self._answering is not None and self._answering.chunked_allowed:
-            self._transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+            self._outgoing += (b"%x\r\n" % len(data), data, b"\r\n")
         else:
-            self._transport.write(data)
+            self._outgoing.append(data)
+
+    def _flush(self) -> None:
+        """Write everything that is due, at once: a write costs more than a chunk."""
+        if self._outgoing:
+            self._transport.write(b"".join(self._outgoing))
+            self._outgoing.clear()
 
     def _finish(self, due: list[bytes]) -> None:
         """End the answer in the way that its framing wants."""
@@ -232,23 +242,26 @@ class Connection(asyncio.Protocol):
         self._send(due)
         if not self._response.streamed:
             self._write_head(b"content-length: %d\r\n" % len(self._whole))
-            self._transport.write(bytes(self._whole))
+            self._outgoing.append(bytes(self._whole))
         elif request.chunked_allowed:
-            self._transport.write(b"0\r\n\r\n")
+            self._outgoing.append(b"0\r\n\r\n")
+        self._flush()
         self._end_answer()
-        if request.keep_alive and (
-            request.chunked_allowed or not self._response.streamed
+        if not request.keep_alive or (
+            self._response.streamed and not request.chunked_allowed
         ):
-            self._start_next()
-        else:
             self._transport.close()
+        elif self._waiting:
+            # Not from here: many requests may have been sent together.
+            self._loop.call_soon(self._start_next)
 
     def _drop(self, due: list[bytes]) -> None:
         """Deliver what was sent so far, then close in the middle of the answer."""
         self._send(due)
         if not self._response.streamed:
             self._write_head(b"content-length: %d\r\n" % (2 * len(self._whole) + 1))
-            self._transport.write(bytes(self._whole))
+            self._outgoing.append(bytes(self._whole))
+        self._flush()
         self._transport.close()
 
     def _end_answer(self) -> None:
@@ -271,4 +284,5 @@ class Connection(asyncio.Protocol):
         if self._answering is not None and not self._answering.keep_alive:
             lines.append("connection: close\r\n")
         head = "".join(lines).encode("latin-1")
-        self._transport.write(head + b"server: uvicorn\r\n" + framing + b"\r\n")
+        # The server that vLLM itself runs on.
+        self._outgoing.append(head + b"server: uvicorn\r\n" + framing + b"\r\n")

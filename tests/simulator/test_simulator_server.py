@@ -105,6 +105,13 @@ def test_requests_that_are_sent_together_are_answered_in_turn(sim):
     assert b"chat.completion.chunk" in third
 
 
+def test_any_number_of_requests_may_be_sent_together(sim):
+    with _connected(sim) as connection:
+        connection.sendall(_post({"messages": [], "max_tokens": 1}) * 1500)
+        answer = _read_until(connection, b'"chat.completion"', times=1500)
+    assert answer.count(b"HTTP/1.1 200 OK") == 1500
+
+
 def test_an_old_client_gets_an_answer_that_ends_with_the_connection(sim):
     with _connected(sim) as connection:
         connection.sendall(_post(_STREAM, version="1.0"))
