@@ -133,7 +133,10 @@ def _install(folder: Path) -> None:
         )
     uv = _uv()
     _run([uv, "venv", "--quiet", "--python", sys.executable, str(folder)], "make venv")
-    _say(f"installing vLLM {VLLM_VERSION} (5.8 GB; minutes when nothing is cached)")
+    _say(
+        f"installing vLLM {VLLM_VERSION}: 5.8 GB, and arctic-inference is compiled; "
+        "minutes when nothing is cached"
+    )
     interpreter = str(folder / "bin" / "python")
     _run(
         [

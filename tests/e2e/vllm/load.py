@@ -63,7 +63,9 @@ def mixed_requests(num: int) -> list[Request]:
     ]
 
 
-def request(prompt: str = _PROMPTS[0], *, chat: bool = True, **options: Any) -> Request:
+def request(
+    prompt: str | list[str] = _PROMPTS[0], *, chat: bool = True, **options: Any
+) -> Request:
     """Return one request; greedy, not streamed, unless ``options`` say else."""
     content: dict[str, Any] = {"prompt": _as_chat(prompt)}
     if chat:

@@ -50,7 +50,10 @@ class Method:
         if self.speculative is None:
             # The second flag is refused without the first.
             return []
-        config = {**self.speculative, "num_speculative_tokens": self.num_spec_tokens}
+        config: dict[str, Any] = {
+            **self.speculative,
+            "num_speculative_tokens": self.num_spec_tokens,
+        }
         return [
             *("--speculative-config", json.dumps(config)),
             *("--per-request-spec-decode-metrics", metrics),
@@ -104,6 +107,7 @@ class Server:
 
     method: Method
     port: int
+    process_group: int
     log: Path
     flags: tuple[str, ...]
     started_in_s: float
@@ -191,6 +195,7 @@ def serve(
         yield Server(
             method=method,
             port=port,
+            process_group=process.pid,
             log=log,
             flags=flags,
             started_in_s=time.monotonic() - started_at,
