@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
@@ -84,31 +86,46 @@ def test_a_server_that_refuses_or_breaks(directives: str, expected: str) -> None
     assert expected in line
 
 
-class _Page(BaseHTTPRequestHandler):
-    """Answers everything with success, and with nothing of use."""
+@contextmanager
+def page(content_type: str, body: bytes) -> Iterator[str]:
+    """A server that answers every GET with the same page."""
 
-    def do_GET(self) -> None:
-        """Send a page of HTML."""
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(b"<html>")
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", content_type)
+            self.end_headers()
+            self.wfile.write(body)
 
-    def log_message(self, *_: object) -> None:
-        """Keep quiet."""
+        def log_message(self, *_: object) -> None:
+            """Keep quiet."""
+
+    server = HTTPServer(("127.0.0.1", 0), Page)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def test_a_server_that_is_something_else_altogether() -> None:
-    page = HTTPServer(("127.0.0.1", 0), _Page)
-    Thread(target=page.serve_forever, daemon=True).start()
-    try:
-        url = f"http://127.0.0.1:{page.server_port}"
+    with page("text/html", b"<html>") as url:
         assert fails("--base-url", url) == (
             f"Error: {url} lists no model; name one with --model"
         )
-    finally:
-        page.shutdown()
-        page.server_close()
+
+
+def test_a_server_of_many_models_wants_one_to_be_named() -> None:
+    models = [{"id": f"m{i}", "object": "model"} for i in range(7)]
+    body = json.dumps({"object": "list", "data": models}).encode()
+    with page("application/json", body) as url:
+        assert fails("--base-url", url) == (
+            f"Error: {url} serves 7 models; name one with --model:"
+            " m0, m1, m2, m3, m4 and 2 more"
+        )
 
 
 def test_a_collector_that_is_not_there() -> None:

@@ -178,3 +178,10 @@ def test_a_program_without_a_line_of_ours_is_observed(given: bool) -> None:
     assert '"specdecode.usage": "forced"' in done.stdout
     assert '"gen_ai.usage.output_tokens": 32' in done.stdout
     assert '"name": "specdecode.client.accepted_tokens"' in done.stdout
+
+
+def test_no_example_takes_chunks_for_tokens() -> None:
+    # Where a client is wrapped, usage is asked for by us.
+    linter = str(SCRIPTS / "otel-specdecode")
+    done = run(linter, "lint", "--assume-instrumented", "--isolated", ".")
+    assert done.returncode == 0, done.stdout
