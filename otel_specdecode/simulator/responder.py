@@ -213,43 +213,39 @@ class Responder:
         engine: int,
         lagging: Lagging | None,
     ) -> Response:
-        key = answer_key(self.profile, directives, request.key)
-        choices = compose(self.profile, directives, request, key)
-        tally = Tally(
-            engine=engine,
-            histogram=[0] * ((self._k or 0) + 1),
-            num_prompt_tokens=sum(request.num_prompt_tokens),
+        answer = self._new_answer(request, directives, engine)
+        events = self._run(answer, engine, lagging)
+        if directives.breaks_stream:
+            tamper = with_stream_faults if request.stream else with_whole_faults
+            events = tamper(events, directives)
+        return Response(
+            status=200,
+            headers=(_SSE if request.stream else _JSON,),
+            events=events,
+            streamed=request.stream,
         )
+
+    def _new_answer(
+        self, request: GenerationRequest, directives: Directives, engine: int
+    ) -> Answer:
+        key = answer_key(self.profile, directives, request.key)
         each, last = usage_plan(directives.usage or self.profile.usage, request)
-        answer = Answer(
+        return Answer(
             profile=self.profile,
             directives=directives,
             request=request,
             key=key,
             response_id=self._new_id(request.endpoint),
             created=int(self._clock()),
-            choices=choices,
+            choices=compose(self.profile, directives, request, key),
             num_spec_tokens=self._k,
             each=each,
             last=last,
-            tally=tally,
-        )
-        run = self._run(answer, engine, lagging)
-        if not request.stream:
-            return Response(
-                status=200,
-                headers=(_JSON,),
-                events=with_whole_faults(run, directives)
-                if directives.breaks_stream
-                else run,
-            )
-        return Response(
-            status=200,
-            headers=(_SSE,),
-            events=with_stream_faults(run, directives)
-            if directives.breaks_stream
-            else run,
-            streamed=True,
+            tally=Tally(
+                engine=engine,
+                histogram=[0] * ((self._k or 0) + 1),
+                num_prompt_tokens=sum(request.num_prompt_tokens),
+            ),
         )
 
     def _new_id(self, endpoint: Endpoint) -> str:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
-import httpx2
-import openai
 import pytest
 
 from otel_specdecode.errors import SimulatorError
 from otel_specdecode.simulator import (
     PROFILES,
-    Responder,
     UsagePlacement,
-    named_profile,
 )
 from otel_specdecode.simulator.directives import (
     PayloadFault,
@@ -51,28 +50,16 @@ def test_every_value_is_in_the_docs(value):
     assert f"`{value}`" in _DOCS or f"={value}`" in _DOCS
 
 
-def test_a_client_talks_to_a_responder_behind_a_mock_transport():
-    responder = Responder(replace(named_profile("mtp"), time_scale=0))
-
-    def handler(request: httpx2.Request) -> httpx2.Response:
-        r = responder.respond(
-            request.method, request.url.path, request.headers, request.read()
-        )
-        return httpx2.Response(
-            r.status, headers=r.headers, content=(data for _, data in r.events)
-        )
-
-    transport = httpx2.MockTransport(handler)
-    with openai.OpenAI(
-        base_url="http://simulated/v1",
-        api_key="x",
-        http_client=httpx2.Client(transport=transport),
-    ) as client:
-        stream = client.chat.completions.create(
-            model="spec-demo",
-            messages=[{"role": "user", "content": "x"}],
-            stream=True,
-            stream_options={"include_usage": True},
-        )
-        *_, last = stream
-    assert last.usage.completion_tokens == responder.ledger.totals.num_output_tokens
+def test_the_programs_in_the_docs_run(tmp_path):
+    blocks = re.findall(r"```python\n(.*?)```", _DOCS, flags=re.DOTALL)
+    program = tmp_path / "program.py"
+    program.write_text("\n".join(blocks))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(program)],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert " s  " in done.stdout
