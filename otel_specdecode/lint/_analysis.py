@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from otel_specdecode.lint._modules import Module
     from otel_specdecode.lint.facts import Facts
 
-MAX_ROUNDS = 5
-MAX_STATEMENTS = 60_000
+MAX_ROUNDS = 4
+MAX_STATEMENTS = 30_000
 """Statements run in one round, repetitions counted: bounds hostile input."""
 DEEP = 20_000
 
