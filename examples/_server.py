@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from otel_specdecode.simulator import named_profile, simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Server:
 
 
 @contextmanager
-def open_server(profile: str = "mtp") -> Iterator[Server]:
+def open_server(profile: str = "mtp") -> Generator[Server]:
     """Give the server of `OPENAI_BASE_URL` and `MODEL`; without, a simulated one."""
     base_url = os.environ.get("OPENAI_BASE_URL")
     api_key = os.environ.get("OPENAI_API_KEY", "unused")

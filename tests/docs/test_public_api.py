@@ -5,16 +5,19 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from documents import DOCS, ROOT, rows
 
 import otel_specdecode
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 TYPING = ROOT / "tests" / "typing" / "api.py"
 HEAVY = ("openai", "opentelemetry.sdk", "wrapt", "click", "rich", "httptools")
-namespace: dict[str, Any] = vars(otel_specdecode)
+namespace: Mapping[str, Any] = vars(otel_specdecode)
 
 
 def _imported_in_typing() -> set[str]:
