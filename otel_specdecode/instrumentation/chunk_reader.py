@@ -75,7 +75,7 @@ class ChunkReader:
         self._hides = hides
         self._wants_continuous = wants_continuous
         self._counted_tokens: int | None = None
-        self._chunks_at_usage = 0
+        self._chunks_at_usage: int | None = 0
         self._first_extras: Mapping[str, object] = {}
 
     def pass_over(self, chunk: Any, at: float) -> bool:
@@ -87,6 +87,8 @@ class ChunkReader:
             Whether to keep it from the caller.
         """
         self.tally.add_chunk(at)
+        # It may have carried the last word on usage.
+        self._chunks_at_usage = None
         choices = getattr(chunk, "choices", None)
         if isinstance(choices, list):
             for choice in cast("list[object]", choices):
@@ -106,9 +108,10 @@ class ChunkReader:
         between two counts.
         """
         usage, num_content_chunks = self.findings.usage, self.tally.num_content_chunks
-        if usage is None or num_content_chunks == 0:
-            return usage
-        if usage.output_tokens and self._chunks_at_usage == num_content_chunks:
+        if usage is None:
+            return None
+        is_last_word = self._chunks_at_usage == num_content_chunks
+        if is_last_word and (usage.output_tokens or num_content_chunks == 0):
             return usage
         return replace(usage, output_tokens=None)
 
@@ -172,6 +175,8 @@ class ChunkReader:
 
     def _read_rare(self, chunk: Any, choices: Any, at: float) -> bool:
         """Read a chunk with usage, or without a choice."""
+        # First, since whatever else is wrong with the chunk, these are its last word.
+        self.findings.note_statistics(extras_of(chunk))
         hidden = self._hides and self._is_ours(chunk, choices)
         if self.tally.num_content_chunks == 0:
             self._read_before_content(chunk, choices)
@@ -180,7 +185,6 @@ class ChunkReader:
         if counted:
             early = not self.all_finished and not self._wants_continuous
             self.usage_unasked = self.usage_unasked or early
-        self.findings.note_statistics(extras_of(chunk))
         if hidden or not choices:
             self.tally.add_chunk(at)
         else:

@@ -174,6 +174,11 @@ class Truth:
     statistics: tuple[Any, ...]
 
 
+def _may_carry_statistics(chunk: Json) -> bool:
+    """Servers put them beside usage, or on a chunk of their own."""
+    return chunk.get("usage") is not None or not chunk.get("choices")
+
+
 def truth_of(body: bytes) -> Truth:
     """Read a body as the format says."""
     payloads: list[Any] = []
@@ -199,7 +204,9 @@ def truth_of(body: bytes) -> Truth:
         if usage.get("completion_tokens") or usage.get("prompt_tokens")
     ]
     metrics = [
-        one["metrics"] for one in objects if isinstance(one.get("metrics"), dict)
+        one["metrics"]
+        for one in objects
+        if isinstance(one.get("metrics"), dict) and _may_carry_statistics(one)
     ]
     return Truth(
         num_events=len(payloads),

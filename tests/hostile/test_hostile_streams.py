@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from otel_specdecode import RequestRecord
 
-LONG = 4096
+LONG = 3000
 """Examples of each property in the long form: more than 10,000 together."""
 
 COUNTS = ("num_spec_steps", "num_draft_tokens", "num_accepted_draft_tokens")
