@@ -74,8 +74,9 @@ class Simulator:
 
     def stop(self) -> None:
         """Drop every connection, free the port and end the thread."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
 
     def _run(self) -> None:
         loop = self._loop

@@ -261,3 +261,9 @@ def test_events_can_be_written_one_by_one():
         answer = _read_until(connection, b"0\r\n\r\n")
         sizes = [line for line in answer.split(b"\r\n") if line.startswith(b"data: ")]
     assert len(sizes) == answer.count(b"data: ")
+
+
+def test_stopping_twice_is_stopping_once():
+    with simulate(_FAST) as sim:
+        sim.stop()
+    assert sim.ledger.totals == Totals()
