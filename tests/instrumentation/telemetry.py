@@ -50,6 +50,7 @@ class Telemetry:
 
     def points(self, name: str) -> list[Any]:
         """Every data point of a metric."""
+        otel_specdecode.record_of(None)
         data = self._reader.get_metrics_data()
         if data is None:
             return []
