@@ -54,8 +54,10 @@ def test_a_wrong_variable_is_one_warning_and_the_program_runs(bench: Bench) -> N
 
     assert (ended.stdout, ended.returncode) == (PRINTED, EXIT_CODE)
     assert ended.stderr.splitlines() == [
-        "otel-specdecode is off: OTEL_SPECDECODE_USAGE: expected one of"
-        " always, unset, never, got 'sometimes'"
+        (
+            "otel-specdecode is off: OTEL_SPECDECODE_USAGE: expected one of"
+            " always, unset, never, got 'sometimes'"
+        )
     ]
     assert bench.receiver.spans == []
 

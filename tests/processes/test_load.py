@@ -1,0 +1,160 @@
+"""A thousand streams at once, and many threads: nothing is lost, doubled or kept."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import openai
+import pytest
+import soak
+from openai import AsyncOpenAI, OpenAI
+
+import otel_specdecode
+from otel_specdecode.simulator import named_profile, simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from otel_specdecode.model import RequestRecord
+    from otel_specdecode.simulator import Simulator, Totals
+
+NUM_ASYNC = 1000
+NUM_THREADS = 64
+STREAMS_A_THREAD = 4
+PATIENCE_S = 120
+
+
+@pytest.fixture
+def sim() -> Iterator[Simulator]:
+    with simulate(replace(named_profile("mtp"), time_scale=0)) as simulator:
+        yield simulator
+
+
+def ask(sim: Simulator) -> dict[str, Any]:
+    messages = [{"role": "user", "content": "hi"}]
+    return {"model": sim.model, "messages": messages, "max_tokens": 8, "stream": True}
+
+
+async def read_all_at_once(sim: Simulator, num: int) -> None:
+    """Open every stream before the first one is read to its end."""
+    limits = openai.DEFAULT_CONNECTION_LIMITS
+    http_client = openai.DefaultAsyncHttpxClient(
+        limits=replace_limits(limits, num), timeout=PATIENCE_S
+    )
+    made = AsyncOpenAI(
+        base_url=sim.base_url, api_key="unused", http_client=http_client, max_retries=0
+    )
+    opened = asyncio.Barrier(num)
+
+    async def read(client: AsyncOpenAI) -> None:
+        stream = await client.chat.completions.create(**ask(sim))
+        await anext(aiter(stream))
+        await opened.wait()
+        async for _ in stream:
+            pass
+
+    async with otel_specdecode.wrap(made) as client:
+        await asyncio.gather(*(read(client) for _ in range(num)))
+
+
+def replace_limits(limits: Any, num: int) -> Any:
+    return type(limits)(max_connections=num, max_keepalive_connections=num)
+
+
+def read_in_threads(sim: Simulator) -> None:
+    made = OpenAI(base_url=sim.base_url, api_key="unused", timeout=PATIENCE_S)
+
+    def read(_: int) -> None:
+        for _ in range(STREAMS_A_THREAD):
+            for _ in client.chat.completions.create(**ask(sim)):
+                pass
+
+    with otel_specdecode.wrap(made) as client, ThreadPoolExecutor(NUM_THREADS) as pool:
+        list(pool.map(read, range(NUM_THREADS)))
+
+
+def sums_of(records: Sequence[RequestRecord]) -> dict[str, int]:
+    acceptances = [record.acceptance for record in records if record.acceptance]
+    return {
+        "completed": sum(record.outcome == "completed" for record in records),
+        "T": sum(record.num_output_tokens or 0 for record in records),
+        "content chunks": sum(record.num_content_chunks or 0 for record in records),
+        "R": sum(a.num_spec_steps for a in acceptances),
+        "D": sum(a.num_draft_tokens for a in acceptances),
+        "C": sum(a.num_accepted_draft_tokens for a in acceptances),
+    }
+
+
+def known(totals: Totals) -> dict[str, int]:
+    return {
+        "completed": totals.num_requests,
+        "T": totals.num_output_tokens,
+        "content chunks": totals.num_content_chunks,
+        "R": totals.num_spec_steps,
+        "D": totals.num_draft_tokens,
+        "C": totals.num_accepted_draft_tokens,
+    }
+
+
+def kept_by_us() -> list[str]:
+    """What of ours is still alive that belongs to one request."""
+    gc.collect()
+    names = ("Observation", "ChunkReader", "Findings", "ObservedIterator")
+    kinds = [*names, "AsyncObservedIterator"]
+    alive = [type(one).__name__ for one in gc.get_objects()]
+    return [name for name in alive if name in kinds]
+
+
+async def test_a_thousand_streams_at_once_add_up_and_leave_nothing(
+    sim: Simulator,
+) -> None:
+    with otel_specdecode.capture() as records:
+        await read_all_at_once(sim, NUM_ASYNC)
+    assert len(records) == NUM_ASYNC
+    assert sums_of(records) == known(sim.ledger.totals)
+    assert kept_by_us() == []
+
+
+def test_streams_of_many_threads_add_up_and_leave_nothing(sim: Simulator) -> None:
+    with otel_specdecode.capture() as records:
+        read_in_threads(sim)
+    assert len(records) == NUM_THREADS * STREAMS_A_THREAD
+    assert sums_of(records) == known(sim.ledger.totals)
+    assert kept_by_us() == []
+
+
+def test_the_number_of_objects_is_flat_from_one_load_to_the_next(
+    sim: Simulator,
+) -> None:
+    num = 40
+
+    def objects_after_load() -> int:
+        asyncio.run(read_all_at_once(sim, num))
+        gc.collect()
+        # The simulator keeps its ledger on purpose.
+        kinds = [str(type(one).__module__) for one in gc.get_objects()]
+        return sum(not kind.startswith("otel_specdecode.simulator") for kind in kinds)
+
+    objects_after_load()
+    before = objects_after_load()
+    # One object kept of each request would be as many more.
+    assert objects_after_load() - before < num
+
+
+def test_a_soak_of_every_ending_makes_no_mistake() -> None:
+    (one,) = soak.soak(seconds=0, seed=1)
+    assert one.num_requests == 200
+    assert one.mistakes == ()
+
+
+def test_the_slope_of_the_memory_is_per_thousand_requests() -> None:
+    growing = [
+        soak.Round(num_requests=500, mistakes=(), resident_bytes=1024 * kib)
+        for kib in (9000, 9000, 1000, 1010, 1020, 1030)
+    ]
+    assert soak.slope_kib(growing) == pytest.approx(20)
+    assert soak.slope_kib(growing[:3]) is None
