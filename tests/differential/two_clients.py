@@ -183,7 +183,9 @@ async def raw_response(caller: Caller, client: Any) -> Any:
 async def streaming_response_bytes(caller: Caller, client: Any) -> Any:
     """Read the bytes of a response with `with_streaming_response`."""
     create = caller.resource(client).with_streaming_response.create
-    manager = create(**caller.request(stream=True))
+    # Here nothing is asked for by us, so the caller asks.
+    options = {"include_usage": True}
+    manager = create(**caller.request(stream=True, stream_options=options))
     raw = await caller.enter(manager)
     async for block in items_of(caller, raw.iter_bytes()):
         yield block
@@ -193,7 +195,9 @@ async def streaming_response_bytes(caller: Caller, client: Any) -> Any:
 async def streaming_response_lines(caller: Caller, client: Any) -> Any:
     """Read the lines of a response with `with_streaming_response`."""
     create = caller.resource(client).with_streaming_response.create
-    manager = create(**caller.request(stream=True))
+    # Here nothing is asked for by us, so the caller asks.
+    options = {"include_usage": True}
+    manager = create(**caller.request(stream=True, stream_options=options))
     raw = await caller.enter(manager)
     async for line in items_of(caller, raw.iter_lines()):
         yield line
