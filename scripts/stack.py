@@ -21,7 +21,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "collector/grafana"))
 
 import show
-from collector_stack import ProgramError, Stack, binaries, free_port, running
+from collector_programs import ProgramError, free_port
+from collector_stack import Stack, binaries, running
 
 from otel_specdecode.simulator import Profile, Simulator, named_profile, simulate
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import collector_programs
 import collector_stack
 import pytest
 
@@ -18,7 +19,7 @@ def binaries() -> Mapping[str, Path]:
     """The built programs; without them CI fails, and a laptop skips."""
     try:
         return collector_stack.binaries()
-    except collector_stack.ProgramError as error:
+    except collector_programs.ProgramError as error:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(str(error))

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 import requests
-from collector_stack import BUNDLE, free_port, wait_until
+from collector_programs import free_port, wait_until
+from collector_stack import BUNDLE
 from loopback import Quiet, serving
 
 from otel_specdecode.simulator import Profile, Speculation, simulate

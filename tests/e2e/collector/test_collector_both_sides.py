@@ -19,8 +19,7 @@ import generate
 import pytest
 import show
 import yaml
-from collector_stack import (
-    BUNDLE,
+from collector_programs import (
     Collector,
     Jaeger,
     Ports,
@@ -28,6 +27,7 @@ from collector_stack import (
     free_port,
     wait_until,
 )
+from collector_stack import BUNDLE
 from traffic import run_application, send_counter
 from vllm_server import METHODS, serve
 

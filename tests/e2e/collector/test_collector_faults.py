@@ -11,7 +11,8 @@ import pytest
 import requests
 import yaml
 from backend import Backend, serving
-from collector_stack import BUNDLE, free_port, wait_until
+from collector_programs import free_port, wait_until
+from collector_stack import BUNDLE
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from collector_stack import Collector, Stack
+    from collector_programs import Collector
+    from collector_stack import Stack
     from opentelemetry.sdk.trace import ReadableSpan
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
-from collector_stack import free_port
+from collector_programs import free_port
 
 from otel_specdecode.cli.collector import command
 

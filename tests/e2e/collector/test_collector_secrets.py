@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from backend import Backend, serving
-from collector_stack import wait_until
+from collector_programs import wait_until
 from opentelemetry.metrics import Observation
 from opentelemetry.trace import Status, StatusCode
 from traffic import other_program

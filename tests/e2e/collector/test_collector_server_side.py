@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from collector_stack import free_port, wait_until
+from collector_programs import free_port, wait_until
 from loopback import Quiet, serving
 from traffic import run_application
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from collector_stack import Prometheus, Stack
+    from collector_programs import Prometheus
+    from collector_stack import Stack
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 

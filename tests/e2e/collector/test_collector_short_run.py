@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from collector_stack import free_port, wait_until
+from collector_programs import free_port, wait_until
 from traffic import run_application
 
 from otel_specdecode.simulator import Profile, Speculation, simulate
@@ -17,7 +17,8 @@ from otel_specdecode.simulator import Profile, Speculation, simulate
 if TYPE_CHECKING:
     from typing import Any
 
-    from collector_stack import Prometheus, Stack
+    from collector_programs import Prometheus
+    from collector_stack import Stack
 
 pytestmark = pytest.mark.e2e
 

@@ -11,7 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
-from collector_stack import ROOT, get, wait_until
+from collector_programs import get, wait_until
+from collector_stack import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import requests
-from collector_stack import wait_until
+from collector_programs import wait_until
 from loopback import Quiet, serving
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk.trace import TracerProvider
@@ -23,7 +23,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from collector_stack import Collector, Stack
+    from collector_programs import Collector
+    from collector_stack import Stack
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
