@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,19 @@ if TYPE_CHECKING:
 
     from otel_specdecode.collector import Finding
 
+_PACKAGES = {"yaml": "pyyaml", "promql_parser": "promql-parser"}
 _EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.group(name="collector")
 def command() -> None:
     """Files, checks and a probe for the OpenTelemetry Collector."""
+    for module, package in _PACKAGES.items():
+        if find_spec(module) is None:
+            raise click.UsageError(
+                f"this needs the package {package}; install it with: "
+                "pip install 'otel-specdecode[collector]'"
+            )
 
 
 @command.command(name="list")

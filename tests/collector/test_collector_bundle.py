@@ -205,3 +205,12 @@ def test_a_page_that_does_not_answer_is_misuse() -> None:
         run("metrics", address).exit_code
         for address in ("http://127.0.0.1:1/metrics", "127.0.0.1:1")
     ] == [2, 2]
+
+
+def test_without_its_packages_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("otel_specdecode.cli.collector.find_spec", lambda _: None)
+    done = run("list")
+    assert done.exit_code == 2
+    assert "pip install 'otel-specdecode[collector]'" in done.output
