@@ -8,8 +8,15 @@ from contextlib import contextmanager
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING
 
-from otel_specdecode.lint import _calls, _expressions, _functions, _statements
-from otel_specdecode.lint._machine import Frame, Machine
+from otel_specdecode.lint import (
+    _assignment,
+    _calls,
+    _expressions,
+    _functions,
+    _statements,
+)
+from otel_specdecode.lint._frames import Frame
+from otel_specdecode.lint._machine import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -63,7 +70,7 @@ def analyse(
         _statements.STATEMENTS,
         _functions.invoke,
         _functions.run_unknown,
-        _statements.assign,
+        _assignment.assign,
     )
     if find_module is not None and follow_imports:
         machine.find_module = find_module

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _tags as t
@@ -12,7 +11,10 @@ from otel_specdecode.lint.facts import RateKind
 from otel_specdecode.lint.words import says_time, says_tokens, says_window
 
 if TYPE_CHECKING:
-    from otel_specdecode.lint._machine import Frame, Machine
+    import ast
+
+    from otel_specdecode.lint._frames import Frame
+    from otel_specdecode.lint._machine import Machine
 
 _TEXTUAL = t.TEXT | t.PIECE
 

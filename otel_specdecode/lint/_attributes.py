@@ -18,7 +18,8 @@ from otel_specdecode.lint._values import (
 from otel_specdecode.lint.words import words_of
 
 if TYPE_CHECKING:
-    from otel_specdecode.lint._machine import Frame, Machine
+    from otel_specdecode.lint._frames import Frame
+    from otel_specdecode.lint._machine import Machine
 
 PIECE_FIELDS = frozenset(
     "content text reasoning_content reasoning thinking token completion response "

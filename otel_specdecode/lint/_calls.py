@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 from otel_specdecode.lint import _formatting, _library, _methods, _sources
 from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._attributes import read_field
-from otel_specdecode.lint._machine import Call, Frame, Machine
+from otel_specdecode.lint._frames import Call, Frame
 from otel_specdecode.lint._naming import dotted
 from otel_specdecode.lint._values import UNKNOWN, Definition, Value, join, join_all
 from otel_specdecode.lint.words import says_other_unit, says_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from otel_specdecode.lint._machine import Machine
 
 _HANDLERS: tuple[Callable[[Machine, Call], Value | None], ...] = (
     _sources.sdk_stream,
@@ -91,7 +93,8 @@ def _spread(value: Value) -> list[Value]:
     """The arguments that `*value` adds, where its length is known."""
     for thing in value.things:
         if thing.kind == "tuple":
-            return [v for k, v in sorted(thing.fields.items(), key=lambda i: str(i[0]))]
+            parts = sorted(thing.fields.items(), key=lambda item: str(item[0]))
+            return [value for _, value in parts]
     return []
 
 

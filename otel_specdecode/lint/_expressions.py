@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from otel_specdecode.lint import _arithmetic, _formatting
 from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._attributes import read_field, read_item
+from otel_specdecode.lint._frames import Frame, Loop
 from otel_specdecode.lint._iteration import turns_of
-from otel_specdecode.lint._machine import Frame, Loop, Machine
 from otel_specdecode.lint._values import (
     UNKNOWN,
     Definition,
+    Thing,
     Value,
     join,
     join_all,
@@ -20,7 +21,9 @@ from otel_specdecode.lint._values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
+
+    from otel_specdecode.lint._machine import Machine
 
 
 def _constant(_machine: Machine, node: ast.Constant, _frame: Frame) -> Value:
@@ -209,12 +212,8 @@ def _dict(machine: Machine, node: ast.Dict, frame: Frame) -> Value:
     return Value(things=frozenset({thing}))
 
 
-def merge(machine: Machine, thing: object, value: Value) -> None:
+def merge(machine: Machine, thing: Thing, value: Value) -> None:
     """Copy the fields of a dict value into a thing, as `**` and `update` do."""
-    from otel_specdecode.lint._values import Thing
-
-    if not isinstance(thing, Thing):
-        return
     sources = [other for other in value.things if other.kind in {"dict", "instance"}]
     for other in sources:
         for key, field in list(other.fields.items()):
@@ -306,8 +305,7 @@ def comprehend(
             frame.env[name] = saved[name]
         else:
             frame.env.pop(name, None)
-    is_chunked = per_chunk and any(True for _ in node.generators)
-    return elem, is_chunked, strong
+    return elem, per_chunk, strong
 
 
 def _comprehension(
@@ -337,14 +335,11 @@ def _dict_comprehension(machine: Machine, node: ast.DictComp, frame: Frame) -> V
 
 def _items_source(machine: Machine, node: ast.expr, frame: Frame) -> Value:
     """`d` of `d.items()`: a filtered copy keeps the fields."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr == "items":
-            return machine.evaluate(node.func.value, frame)
-    return UNKNOWN
-
-
-def _slice(machine: Machine, node: ast.Slice, frame: Frame) -> Value:
-    return UNKNOWN
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner, attr="items")):
+            return machine.evaluate(owner, frame)
+        case _:
+            return UNKNOWN
 
 
 EXPRESSIONS: dict[type[ast.AST], Callable[..., Value]] = {
@@ -373,8 +368,3 @@ EXPRESSIONS: dict[type[ast.AST], Callable[..., Value]] = {
     ast.DictComp: _dict_comprehension,
     ast.JoinedStr: _formatting.joined_string,
 }
-
-
-def unpacked(values: Sequence[Value]) -> Value:
-    """What a sequence of values may be, taken together."""
-    return join_all(values)

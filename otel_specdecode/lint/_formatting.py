@@ -13,9 +13,10 @@ from otel_specdecode.lint.words import says_other_unit, says_tokens
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from otel_specdecode.lint._machine import Frame, Machine
+    from otel_specdecode.lint._frames import Frame
+    from otel_specdecode.lint._machine import Machine
 
-_BREAK = re.compile(r"[,;|\n()\[\]{}]|\s[-–—•·]\s")
+_BREAK = re.compile(r"[,;|\n()\[\]{}]|\s[-\u2013\u2014\u2022\u00b7]\s")
 _PERCENT = re.compile(r"%(?:\((\w+)\))?[-#0 +]*(?:\d+|\*)?(?:\.(?:\d+|\*))?[a-zA-Z]")
 _BRACES = re.compile(r"(?<!\{)\{(\w*)[^{}]*\}(?!\})")
 

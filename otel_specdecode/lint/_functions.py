@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._attributes import decorators
-from otel_specdecode.lint._machine import Env, Frame, Machine
+from otel_specdecode.lint._frames import Env, Frame
 from otel_specdecode.lint._values import (
     UNKNOWN,
     Definition,
@@ -19,6 +18,8 @@ from otel_specdecode.lint._values import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from otel_specdecode.lint._machine import Machine
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 

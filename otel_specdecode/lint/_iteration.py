@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _tags as t
-from otel_specdecode.lint._machine import Frame
+from otel_specdecode.lint._frames import Frame
 from otel_specdecode.lint._naming import names_in
 from otel_specdecode.lint._values import UNKNOWN, Value, join, join_all, with_step
 from otel_specdecode.lint.words import words_of
@@ -152,10 +152,11 @@ def _has_evidence(module: Module, loop: ast.AST, iterable: ast.expr | None) -> b
             written.update(key for key in node.keys if key is not None)
         elif isinstance(node, ast.Attribute):
             names.add(node.attr)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
-            if node not in written:
-                text = node.value
-                texts.append(text if isinstance(text, str) else text.decode("latin-1"))
+        elif node not in written and isinstance(node, ast.Constant):
+            if isinstance(node.value, str):
+                texts.append(node.value)
+            elif isinstance(node.value, bytes):
+                texts.append(node.value.decode("latin-1"))
     keys = names.union(texts)
     if "choices" in keys and "delta" in keys:
         return True

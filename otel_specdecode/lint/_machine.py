@@ -10,10 +10,12 @@ times.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _tags as t
+from otel_specdecode.lint._attributes import bind_member, class_member
+from otel_specdecode.lint._frames import Env, Frame
+from otel_specdecode.lint._heap import Heap
 from otel_specdecode.lint._values import (
     UNKNOWN,
     Definition,
@@ -31,132 +33,15 @@ if TYPE_CHECKING:
 
     from otel_specdecode.lint._modules import Module
 
+
 MAX_LABELS = 24
 
-Env = dict[str, Value]
 
-
-@dataclass(slots=True)
-class Loop:
-    """The innermost loop being run.
-
-    Attributes:
-        node: the loop or comprehension.
-        per_chunk: it turns once per streamed chunk.
-        strong: that stream is certain.
-        carried: names that were bound before it, so that they outlive a turn.
-        outer: the loop around it, if that one runs over the same stream.
-        can_pull: a read from a stream inside it makes it turn once per chunk.
-        steps: how its stream came to be.
-        exits: what is known at each `break`.
-        turns: what is known at each `continue`.
-    """
-
-    node: ast.AST
-    per_chunk: bool
-    strong: bool
-    carried: frozenset[str]
-    outer: Loop | None
-    can_pull: bool = False
-    steps: tuple[Step, ...] = ()
-    exits: list[Env] = field(default_factory=list[Env])
-    turns: list[Env] = field(default_factory=list[Env])
-
-
-@dataclass(slots=True)
-class Frame:
-    """One run of a function or of a module's top level.
-
-    Attributes:
-        module: the file.
-        env: what each local name may be.
-        scope: locals of the functions around it.
-        node: the function; `None` at module level.
-        name: the function's name.
-        owner: the class of a method.
-        loop: the innermost loop.
-        loop_depth: how many loops are around this point.
-        inherited: the function is called once per chunk.
-        strong: and that stream is certain.
-        returned: what it may return.
-        yielded: what it may yield.
-        yields_per_chunk: it yields once per chunk.
-        pulled: it reads a chunk outside any loop of its own.
-        outer_names: names declared `global` or `nonlocal`.
-    """
-
-    module: Module
-    env: Env
-    scope: tuple[Env, ...] = ()
-    node: ast.AST | None = None
-    name: str = ""
-    owner: Thing | None = None
-    loop: Loop | None = None
-    loop_depth: int = 0
-    inherited: bool = False
-    strong: bool = False
-    returned: Value = UNKNOWN
-    yielded: Value = UNKNOWN
-    yields: bool = False
-    yields_per_chunk: bool = False
-    yields_strong: bool = False
-    pulled: bool = False
-    pulled_strong: bool = False
-    outer_names: set[str] = field(default_factory=set[str])
-
-    @property
-    def per_chunk(self) -> bool:
-        """Whether this point of the code is reached once per chunk."""
-        return self.loop.per_chunk if self.loop else self.inherited
-
-    @property
-    def is_strong(self) -> bool:
-        """Whether the stream behind `per_chunk` is certain."""
-        return self.loop.strong if self.loop else self.strong
-
-
-@dataclass(slots=True)
-class Call:
-    """A call with everything evaluated.
-
-    Attributes:
-        node: the call.
-        frame: where it stands.
-        callee: what is called.
-        receiver: the object whose method it is; `None` for a plain function.
-        name: last part of the callee's name.
-        path: the callee's dotted name as far as known.
-        args: positional arguments, unpacked ones left out.
-        kwargs: keyword arguments, those of known `**` dicts included.
-        unpacked: values given with `*`.
-        has_unknown_kwargs: a `**` value could not be resolved.
-    """
-
-    node: ast.Call
-    frame: Frame
-    callee: Value
-    receiver: Value | None
-    name: str
-    path: str
-    args: list[Value]
-    kwargs: dict[str, Value]
-    unpacked: list[Value]
-    has_unknown_kwargs: bool = False
-
-    def arg(self, position: int, *keywords: str) -> Value:
-        """The argument at a position or under one of these keywords."""
-        for keyword in keywords:
-            if keyword in self.kwargs:
-                return self.kwargs[keyword]
-        return self.args[position] if position < len(self.args) else UNKNOWN
-
-
-class Machine:
+class Machine(Heap):
     """One analysis of a file and of the files it imports.
 
     Attributes:
         facts: what was found so far.
-        changed: knowledge has grown in this round.
     """
 
     def __init__(
@@ -172,11 +57,9 @@ class Machine:
         self.invoke_thing = invoke
         self.run_unknown = run_unknown
         self.assign_target = assign
+        super().__init__()
         self.facts = Facts()
         self.globals: dict[Module, Env] = {}
-        self.loose: dict[str, Value] = {}
-        self.named: dict[str, Value] = {}
-        self.things: dict[tuple[object, ...], Thing] = {}
         self.memo: dict[tuple[object, ...], Value] = {}
         self.earlier: dict[tuple[object, ...], Value] = {}
         self.called: set[ast.AST] = set()
@@ -184,8 +67,6 @@ class Machine:
         self.rate_numbers: dict[tuple[ast.AST, RateKind], int] = {}
         self.seen_rates: set[int] = set()
         self.called_modules: set[Module] = set()
-        self.has_stream = False
-        self.changed = False
         self.depth = 0
         self.budget = 0
         self.find_module: Callable[[Module, str, int], Module | None] = (
@@ -346,8 +227,6 @@ class Machine:
 
     def bound_to_class(self, value: Value, name: str, frame: Frame) -> Value | None:
         """A method bound to the instance that stands for its class."""
-        from otel_specdecode.lint._attributes import bind_member
-
         for thing in value.things:
             if thing.kind == "class" and thing.definition is not None:
                 member = thing.definition.members.get(name)
@@ -367,8 +246,6 @@ class Machine:
 
     def bound_method(self, value: Value, name: str, frame: Frame) -> Thing | None:
         """A method of an object of a class in these files."""
-        from otel_specdecode.lint._attributes import bind_member, class_member
-
         for thing in value.things:
             if thing.kind != "instance":
                 continue
@@ -414,77 +291,6 @@ class Machine:
             if thing.definition is not None:
                 out = join(out, self.invoke(thing, node, frame, args, kwargs or {}))
         return out
-
-    # Things
-
-    def thing(self, kind: str, node: object, frame: Frame) -> Thing:
-        """The thing that a place in the source creates."""
-        key = (kind, node)
-        found = self.things.get(key)
-        if found is None:
-            line = getattr(node, "lineno", 0)
-            found = self.things[key] = Thing(kind, frame.module, line)
-            found.node = node
-        return found
-
-    def sequence(
-        self,
-        node: ast.AST,
-        frame: Frame,
-        elem: Value,
-        *,
-        per_chunk: bool,
-        strong: bool,
-        note: str = "list",
-    ) -> Value:
-        """A new sequence with these entries."""
-        thing = self.thing(note, node, frame)
-        self.grow(thing, elem)
-        if per_chunk:
-            self.mark_per_chunk(thing, strong=strong)
-        return Value(things=frozenset({thing}), rates=elem.rates, steps=elem.steps)
-
-    def tuple_of(self, node: object, frame: Frame, parts: Iterable[Value]) -> Value:
-        """A tuple with these parts."""
-        thing = self.thing("tuple", node, frame)
-        for position, part in enumerate(parts):
-            self.set_field(thing, position, part, shared=False)
-        return Value(things=frozenset({thing}))
-
-    def grow(self, thing: Thing, elem: Value) -> None:
-        """Let a thing's entries be this too."""
-        joined = join(thing.elem, elem)
-        if joined is not thing.elem and joined != thing.elem:
-            thing.elem = joined
-            self.changed = True
-
-    def mark_per_chunk(self, thing: Thing, *, strong: bool) -> None:
-        """Note that a thing gains one entry per chunk."""
-        if not thing.per_chunk or (strong and not thing.strong):
-            self.has_stream = True
-            thing.per_chunk = True
-            thing.strong = thing.strong or strong
-            self.changed = True
-
-    def set_field(
-        self, thing: Thing, key: str | int, value: Value, *, shared: bool = True
-    ) -> None:
-        """Let a field of a thing be this too."""
-        old = thing.fields.get(key)
-        joined = value if old is None else join(old, value)
-        if old is None or (joined is not old and joined != old):
-            thing.fields[key] = joined
-            self.changed = True
-        if shared and isinstance(key, str):
-            self.share(self.named, key, value)
-
-    def share(self, pool: dict[str, Value], key: str, value: Value) -> None:
-        """Note a field by its name alone, for objects we cannot tell apart."""
-        old = pool.get(key)
-        joined = value if old is None else join(old, value)
-        if old is None or (joined is not old and joined != old):
-            pool[key] = joined
-            self.changed = True
 
     # Chunks
 
@@ -567,9 +373,6 @@ class Machine:
         self.facts.publications[node] = Publication(
             frame.module, node, name, bool(value.tags & t.STRONG), value.steps
         )
-
-    def discard(self, _value: Value) -> None:
-        """Evaluate for the effects alone."""
 
 
 def _load(target: ast.expr) -> ast.expr:

@@ -5,22 +5,20 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from otel_specdecode.lint import _formatting, _sources
+from otel_specdecode.lint import _sources
 from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._attributes import read_field, write_field
 from otel_specdecode.lint._expressions import merge
-from otel_specdecode.lint._iteration import looks_like_chunks, turns_of
-from otel_specdecode.lint._library import statistic, summed
+from otel_specdecode.lint._naming import dotted
+from otel_specdecode.lint._value_methods import VALUE_METHODS, read_one
 from otel_specdecode.lint._values import UNKNOWN, Thing, Value, join, join_all, retagged
+from otel_specdecode.lint.facts import RateKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_specdecode.lint._machine import Call, Frame, Machine
-
-Handler = "Callable[[Machine, Call, Value], Value | None]"
-
-_ENCODINGS = frozenset(("utf-8", "utf8", "ascii", "latin-1", "ignore", "replace"))
+    from otel_specdecode.lint._frames import Call, Frame
+    from otel_specdecode.lint._machine import Machine
 
 
 def method(machine: Machine, call: Call) -> Value | None:
@@ -131,19 +129,7 @@ def _receive(machine: Machine, call: Call, receiver: Value) -> Value | None:
         return elem if elem is not UNKNOWN else Value(t.CHUNK)
     if receiver.things:
         return join_all(thing.elem for thing in receiver.things)
-    return _read_one(machine, call, receiver)
-
-
-def _read_one(machine: Machine, call: Call, receiver: Value) -> Value | None:
-    if receiver.tags & (t.RESPONSE | t.STREAM):
-        strong = receiver.tags & t.STRONG
-        machine.pull(call.frame, strong=bool(strong))
-        return Value(t.CHUNK | strong, steps=receiver.steps)
-    loop = call.frame.loop
-    if loop is not None and looks_like_chunks(call.frame.module, loop.node):
-        machine.pull(call.frame, strong=False)
-        return Value(t.CHUNK)
-    return None
+    return read_one(machine, call, receiver)
 
 
 def _get(machine: Machine, call: Call, receiver: Value) -> Value | None:
@@ -193,8 +179,6 @@ def _advance(machine: Machine, call: Call, receiver: Value) -> Value | None:
 
 
 def _note_progress(machine: Machine, call: Call, labels: list[str]) -> None:
-    from otel_specdecode.lint.facts import RateKind
-
     strong = t.STRONG if call.frame.is_strong else 0
     steps = call.frame.loop.steps if call.frame.loop else ()
     rates = machine.rate(
@@ -209,8 +193,6 @@ def _increment(machine: Machine, call: Call, receiver: Value) -> Value | None:
     amount = call.arg(0, "amount")
     labels = {label for thing in receiver.things for label in thing.labels}
     if isinstance(call.node.func, ast.Attribute):
-        from otel_specdecode.lint._naming import dotted
-
         labels.add(dotted(call.node.func.value))
     one = not call.args or amount.tags & t.ONE
     strong = t.STRONG if call.frame.is_strong else 0
@@ -241,114 +223,6 @@ def _values(machine: Machine, call: Call, receiver: Value) -> Value | None:
     )
 
 
-def _copy(_machine: Machine, call: Call, receiver: Value) -> Value | None:
-    return receiver if receiver.things else None
-
-
-def _same(_machine: Machine, _call: Call, receiver: Value) -> Value | None:
-    return receiver
-
-
-# Texts
-
-
-def _split(_machine: Machine, call: Call, receiver: Value) -> Value | None:
-    if receiver.tags & t.CHUNK and not receiver.tags & (t.PIECE | t.TEXT):
-        return Value(receiver.tags & (t.CHUNK | t.STRONG))
-    separator = call.arg(0, "sep")
-    if call.args and not separator.tags & t.NONE and separator.texts != {" "}:
-        return Value(receiver.tags & (t.CHUNK | t.STRONG))
-    return Value(t.WORDS)
-
-
-def _encode(machine: Machine, call: Call, receiver: Value) -> Value | None:
-    """Of a text: bytes. Of anything else that is given a text: a tokenizer."""
-    is_text = receiver.tags & (t.TEXT | t.PIECE | t.CHUNK) or receiver.texts
-    if is_text or (receiver.things and not call.args):
-        return receiver
-    if not call.args or call.args[0].texts & _ENCODINGS:
-        return receiver
-    return Value(t.IDS)
-
-
-def _join_text(machine: Machine, call: Call, _receiver: Value) -> Value | None:
-    if not call.args:
-        return None
-    node = call.node.args[0]
-    turns = turns_of(machine, call.args[0], node, call.node, call.frame)
-    texts = call.args[0].texts
-    return Value(t.TEXT | (t.STRONG if turns.strong else 0), texts=texts)
-
-
-def _format(machine: Machine, call: Call, receiver: Value) -> Value | None:
-    text = " ".join(sorted(receiver.texts))
-    if text:
-        _formatting.template(machine, text, call.args, call.kwargs, braces=True)
-    rates = frozenset(
-        number
-        for value in [*call.args, *call.kwargs.values()]
-        for number in value.rates
-    )
-    texts = frozenset(
-        text for v in [*call.args, *call.kwargs.values()] for text in v.texts
-    )
-    return Value(rates=rates, texts=receiver.texts | texts)
-
-
-# Arrays, tables, times
-
-
-def _statistic(machine: Machine, call: Call, receiver: Value) -> Value | None:
-    if not receiver.things:
-        return None
-    return statistic(machine, call, receiver)
-
-
-def _sum(machine: Machine, call: Call, receiver: Value) -> Value | None:
-    return summed(machine, receiver, call.node, call.frame) if receiver.things else None
-
-
-def _extreme(machine: Machine, call: Call, receiver: Value) -> Value | None:
-    if not receiver.things:
-        return None
-    elem = join_all(thing.elem for thing in receiver.things)
-    if elem.tags & t.GAP:
-        return statistic(machine, call, receiver)
-    return retagged(elem, elem.tags & ~t.LATER)
-
-
-def _count(machine: Machine, call: Call, receiver: Value) -> Value | None:
-    if call.args:
-        return None
-    return machine.count_of(receiver, call.node, call.frame)
-
-
-def _diff(machine: Machine, call: Call, receiver: Value) -> Value | None:
-    from otel_specdecode.lint._library import differences
-
-    return differences(machine, receiver, call) if receiver.things else None
-
-
-def _seconds(_machine: Machine, _call: Call, receiver: Value) -> Value | None:
-    return receiver if receiver.tags & (t.SPAN | t.CLOCK) else None
-
-
-def _next_item(machine: Machine, call: Call, receiver: Value) -> Value | None:
-    own = machine.call_method(receiver, call.name, call.frame)
-    if own is not None:
-        return own
-    turns = turns_of(machine, receiver, call.node, call.node, call.frame)
-    if turns.per_chunk:
-        machine.pull(call.frame, strong=turns.strong)
-        return turns.elem
-    return _read_one(machine, call, receiver)
-
-
-def _wait(machine: Machine, call: Call, receiver: Value) -> Value | None:
-    """`future.result()`: what was submitted."""
-    return receiver if receiver is not UNKNOWN else None
-
-
 def connection_request(machine: Machine, call: Call) -> Value | None:
     """`conn.request("POST", ...)` of `http.client`: the response comes later."""
     receiver = call.receiver
@@ -369,6 +243,7 @@ def connection_request(machine: Machine, call: Call) -> Value | None:
 
 
 METHODS: dict[str, Callable[[Machine, Call, Value], Value | None]] = {
+    **VALUE_METHODS,
     "append": _append,
     "appendleft": _append,
     "put": _append,
@@ -388,48 +263,4 @@ METHODS: dict[str, Callable[[Machine, Call, Value], Value | None]] = {
     "update": _update,
     "values": _values,
     "items": _values,
-    "copy": _copy,
-    "split": _split,
-    "rsplit": _split,
-    "encode": _encode,
-    "join": _join_text,
-    "format": _format,
-    "mean": _statistic,
-    "median": _statistic,
-    "quantile": _statistic,
-    "percentile": _statistic,
-    "std": _statistic,
-    "sum": _sum,
-    "max": _extreme,
-    "min": _extreme,
-    "item": _same,
-    "count": _count,
-    "diff": _diff,
-    "total_seconds": _seconds,
-    "timestamp": _seconds,
-    "__next__": _next_item,
-    "__anext__": _next_item,
-    "__aiter__": _same,
-    "__iter__": _same,
-    "__enter__": _same,
-    "__aenter__": _same,
-    "result": _wait,
-    "to_dict": _copy,
-    "model_dump": _copy,
-    "_asdict": _copy,
-    "tolist": _copy,
-    "to_numpy": _copy,
-    "astype": _copy,
-    "dropna": _copy,
-    "sort_values": _copy,
-    "reset_index": _copy,
-    "readline": _read_one,
-    "read": _read_one,
-    "recv": _read_one,
-    "receive": _read_one,
-    "readchunk": _read_one,
-    "readuntil": _read_one,
-    "readany": _read_one,
-    "read1": _read_one,
-    "getresponse": _same,
 }

@@ -7,13 +7,14 @@ import re
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _tags as t
-from otel_specdecode.lint._values import UNKNOWN, Thing, Value, join
+from otel_specdecode.lint._values import UNKNOWN, Value, join
 from otel_specdecode.lint.facts import Request, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from otel_specdecode.lint._machine import Call, Machine
+    from otel_specdecode.lint._frames import Call
+    from otel_specdecode.lint._machine import Machine
     from otel_specdecode.lint._modules import Module
 
 _COMPLETIONS = re.compile(

@@ -102,7 +102,7 @@ def _into_call(module: Module, call: ast.Call) -> Edit | None:
 def _insert(module: Module, anchor: ast.AST, text: str) -> Edit:
     """Write an item after another, on a line of its own if that one has one."""
     start, end = _span(module, anchor)
-    while end < len(module.text) and module.text[end] in ")":
+    while end < len(module.text) and module.text[end] == ")":
         # A value in parentheses of its own ends behind them.
         if module.text.count("(", start, end) >= module.text.count(")", start, end + 1):
             end += 1
@@ -170,11 +170,12 @@ def _has_guard(node: ast.AST, tree: ast.Module) -> bool:
             tests = outer.values[:1] if isinstance(outer, ast.BoolOp) else [outer.test]
             if any(_tests_choices(test) for test in tests):
                 return True
-        if isinstance(outer, ast.For | ast.AsyncFor | ast.While) and _contains(
-            outer, node
+        if (
+            isinstance(outer, ast.For | ast.AsyncFor | ast.While)
+            and _contains(outer, node)
+            and _skips_empty(outer.body, getattr(node, "lineno", 0))
         ):
-            if _skips_empty(outer.body, getattr(node, "lineno", 0)):
-                return True
+            return True
         if isinstance(outer, ast.comprehension) and any(
             _tests_choices(test) for test in outer.ifs
         ):

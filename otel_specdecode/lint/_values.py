@@ -9,16 +9,16 @@ analysis stop.
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _tags as t
+from otel_specdecode.lint._modules import Module
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterable
 
-    from otel_specdecode.lint._modules import Module
 
 MAX_TEXTS = 12
 MAX_STEPS = 5

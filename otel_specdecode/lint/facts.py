@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from otel_specdecode.lint._modules import Module
-    from otel_specdecode.lint._values import Step
+from otel_specdecode.lint._modules import Module
+from otel_specdecode.lint._values import Step
 
 
 class RateKind(StrEnum):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint.reading import (
@@ -16,6 +15,7 @@ from otel_specdecode.lint.reading import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from otel_specdecode.lint._modules import Module
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from otel_specdecode.lint.findings import Finding
 from otel_specdecode.lint.rules import (
     spd001,
     spd002,
@@ -18,13 +20,11 @@ from otel_specdecode.lint.rules import (
     spd902,
     spd903,
 )
+from otel_specdecode.lint.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
     from types import ModuleType
 
-    from otel_specdecode.lint.findings import Finding
-    from otel_specdecode.lint.source import Source
 
 DOCS = "https://github.com/otel-specdecode/otel-specdecode/blob/main/docs/lint/rules"
 UNREADABLE = "SPD000"
@@ -41,8 +41,9 @@ _STREAM_WORDS = (
     "_sse", "delta", "[DONE]", "events()",
 )  # fmt: skip
 _MODEL_WORDS = (
-    "completions.create", "completions.stream", "completions.parse", "completions.with_",
-    ".completions", "/completions", "ChatCompletion", '"choices"', "'choices'", ".choices",
+    "completions.create", "completions.stream", "completions.parse",
+    "completions.with_", ".completions", "/completions", "ChatCompletion",
+    '"choices"', "'choices'", ".choices",
     "openai", "litellm", "langchain", "llama_index", "response_gen", "on_llm_new_token",
     "anthropic", "genai", "responses.create", "responses.stream", "on_token",
     '"messages"', "'messages'", "messages=", '"prompt"', "'prompt'",

@@ -18,7 +18,7 @@ from otel_specdecode.lint.source import Source, instruments
 from otel_specdecode.lint.suppression import Suppressions
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from otel_specdecode.lint.settings import Settings
 

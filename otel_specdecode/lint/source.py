@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from otel_specdecode.lint._modules import Module
 from otel_specdecode.lint.findings import Finding, Fix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from otel_specdecode.lint._values import Step
     from otel_specdecode.lint.facts import Facts
 

@@ -49,9 +49,10 @@ _RATE_WORDS = frozenset(
 _RATE_PARTS = ("persec", "per_s", "/s", "rate", "speed", "throughput", "tps", "velocid")
 
 _TIME_WORDS = frozenset(
-    "elapsed duration durations latency latencies seconds secs sec second wall walltime "
-    "took taken spent runtime time times dt delta_t interval intervals window windows "
-    "total_time ms millis milliseconds us ns minutes span period uptime t e2e e2el "
+    "elapsed duration durations latency latencies seconds secs sec second wall "
+    "walltime took taken spent runtime time times dt delta_t interval intervals "
+    "window windows total_time ms millis milliseconds us ns minutes span period "
+    "uptime t e2e e2el "
     "tiempo tempo temps duree durée dauer zeit laufzeit durata segundos transcurrido "
     "duracion duración время 时间 耗时 用时 時間 시간".split()
 )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner, Result
 
 from otel_specdecode.cli.lint import command
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 COUNTS_CHUNKS = """\
 import time

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from inline_snapshot import snapshot
 
 from .conftest import ASKS_AND_COUNTS_TOKENS, COUNTS_CHUNKS, Lint
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def codes(output: str) -> list[str]:
@@ -251,8 +254,11 @@ def test_a_helper_in_another_file_of_the_run_is_followed(
 ) -> None:
     (project / "rates.py").write_text("def tps(n, s):\n    return n / s\n")
     (project / "bench.py").write_text(
-        COUNTS_CHUNKS.replace("import time\n", "import time\nfrom rates import tps\n")
-        .replace("n / (time.perf_counter() - start)", "tps(n, time.perf_counter() - start)")
+        COUNTS_CHUNKS.replace(
+            "import time\n", "import time\nfrom rates import tps\n"
+        ).replace(
+            "n / (time.perf_counter() - start)", "tps(n, time.perf_counter() - start)"
+        )
     )
 
     result = lint("--select", "SPD001", "--output-format", "concise")
@@ -300,7 +306,60 @@ def test_json_carries_the_way_and_the_fix(project: Path, lint: Lint) -> None:
 
     entries = json.loads(lint("--output-format", "json").stdout)
 
-    assert entries == snapshot([{'code': 'SPD003', 'name': 'stream-without-usage', 'message': 'streamed request never asks for usage: token counts are lost; add `stream_options={"include_usage": True}`', 'filename': 'bench.py', 'cell': None, 'location': {'row': 7, 'column': 18}, 'end_location': {'row': 9, 'column': 6}, 'path': [], 'fix': {'message': 'Ask for usage on the last chunk', 'applicability': 'safe', 'edits': [{'content': ', stream_options={"include_usage": True}', 'location': {'row': 8, 'column': 50}, 'end_location': {'row': 8, 'column': 50}}]}, 'url': 'https://github.com/otel-specdecode/otel-specdecode/blob/main/docs/lint/rules/SPD003.md'}, {'code': 'SPD001', 'name': 'token-rate-from-chunks', 'message': 'token rate from a count of streamed chunks: one chunk can carry several tokens; divide `usage.completion_tokens` by the time, or call it a chunk rate', 'filename': 'bench.py', 'cell': None, 'location': {'row': 12, 'column': 22}, 'end_location': {'row': 12, 'column': 55}, 'path': [{'filename': 'bench.py', 'row': 7, 'message': 'one turn per streamed chunk'}, {'filename': 'bench.py', 'row': 11, 'message': 'one added per chunk'}, {'filename': 'bench.py', 'row': 12, 'message': 'chunk count / time'}], 'fix': None, 'url': 'https://github.com/otel-specdecode/otel-specdecode/blob/main/docs/lint/rules/SPD001.md'}])
+    assert entries == snapshot(
+        [
+            {
+                "code": "SPD003",
+                "name": "stream-without-usage",
+                "message": 'streamed request never asks for usage: token counts are lost; add `stream_options={"include_usage": True}`',
+                "filename": "bench.py",
+                "cell": None,
+                "location": {"row": 7, "column": 18},
+                "end_location": {"row": 9, "column": 6},
+                "path": [],
+                "fix": {
+                    "message": "Ask for usage on the last chunk",
+                    "applicability": "safe",
+                    "edits": [
+                        {
+                            "content": ', stream_options={"include_usage": True}',
+                            "location": {"row": 8, "column": 50},
+                            "end_location": {"row": 8, "column": 50},
+                        }
+                    ],
+                },
+                "url": "https://github.com/otel-specdecode/otel-specdecode/blob/main/docs/lint/rules/SPD003.md",
+            },
+            {
+                "code": "SPD001",
+                "name": "token-rate-from-chunks",
+                "message": "token rate from a count of streamed chunks: one chunk can carry several tokens; divide `usage.completion_tokens` by the time, or call it a chunk rate",
+                "filename": "bench.py",
+                "cell": None,
+                "location": {"row": 12, "column": 22},
+                "end_location": {"row": 12, "column": 55},
+                "path": [
+                    {
+                        "filename": "bench.py",
+                        "row": 7,
+                        "message": "one turn per streamed chunk",
+                    },
+                    {
+                        "filename": "bench.py",
+                        "row": 11,
+                        "message": "one added per chunk",
+                    },
+                    {
+                        "filename": "bench.py",
+                        "row": 12,
+                        "message": "chunk count / time",
+                    },
+                ],
+                "fix": None,
+                "url": "https://github.com/otel-specdecode/otel-specdecode/blob/main/docs/lint/rules/SPD001.md",
+            },
+        ]
+    )
 
 
 def test_github_annotations_escape_what_would_break_them(
@@ -310,7 +369,9 @@ def test_github_annotations_escape_what_would_break_them(
 
     result = lint("--select", "SPD001", "--output-format", "github")
 
-    assert result.stdout == snapshot('::error title=otel-specdecode (SPD001),file=a%2Cb.py,line=12,col=22,endLine=12,endColumn=55::a,b.py:12:22: SPD001 token rate from a count of streamed chunks: one chunk can carry several tokens; divide `usage.completion_tokens` by the time, or call it a chunk rate\n')
+    assert result.stdout == snapshot(
+        "::error title=otel-specdecode (SPD001),file=a%2Cb.py,line=12,col=22,endLine=12,endColumn=55::a,b.py:12:22: SPD001 token rate from a count of streamed chunks: one chunk can carry several tokens; divide `usage.completion_tokens` by the time, or call it a chunk rate\n"
+    )
 
 
 def test_findings_can_be_written_to_a_file(project: Path, lint: Lint) -> None:

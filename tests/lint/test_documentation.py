@@ -31,7 +31,9 @@ def test_every_rule_has_a_case_file_and_a_page_and_no_other_exists() -> None:
 
 def test_the_table_of_rules_lists_each_with_its_summary_and_default() -> None:
     table = (DOCS / "index.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \[(SPD\d+)\]\(rules/\1\.md\) \| (.+?) \| (\w+) \|", table, re.M)
+    rows = re.findall(
+        r"^\| \[(SPD\d+)\]\(rules/\1\.md\) \| (.+?) \| (\w+) \|", table, re.MULTILINE
+    )
 
     assert rows == [
         (rule.code, rule.summary, "on" if rule.is_default else "off") for rule in RULES
@@ -45,7 +47,7 @@ def test_a_page_and_the_command_show_the_same_text(rule: Rule) -> None:
     printed = CliRunner().invoke(command, [rule.code.lower()])
 
     assert printed.output == page, "write them with: otel-specdecode rule --pages"
-    assert re.findall(r"^## .*$", page, re.M) == SECTIONS
+    assert re.findall(r"^## .*$", page, re.MULTILINE) == SECTIONS
 
 
 @pytest.mark.parametrize("rule", RULES, ids=CODES)
@@ -74,7 +76,7 @@ def test_pages_can_be_written_again(tmp_path: Path) -> None:
 def test_the_examples_of_a_page_are_python(rule: Rule) -> None:
     import ast
 
-    blocks = re.findall(r"```python\n(.*?)```", rule.documentation, re.S)
+    blocks = re.findall(r"```python\n(.*?)```", rule.documentation, re.DOTALL)
 
     assert len(blocks) >= 2
     for block in blocks:

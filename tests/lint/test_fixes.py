@@ -27,65 +27,91 @@ def fixed(project: Path, lint: Lint, text: str, *options: str) -> str:
     [
         (
             'client.completions.create(prompt="x", stream=True)\n',
-            'client.completions.create(prompt="x", stream=True, '
-            'stream_options={"include_usage": True})\n',
+            (
+                'client.completions.create(prompt="x", stream=True, '
+                'stream_options={"include_usage": True})\n'
+            ),
         ),
         (
             'client.completions.create(stream=True, prompt="x")\n',
-            "client.completions.create(stream=True, "
-            'stream_options={"include_usage": True}, prompt="x")\n',
+            (
+                "client.completions.create(stream=True, "
+                'stream_options={"include_usage": True}, prompt="x")\n'
+            ),
         ),
         (
             "client.completions.create(\n    prompt='x',\n    stream=True\n)\n",
-            "client.completions.create(\n    prompt='x',\n    stream=True,\n"
-            '    stream_options={"include_usage": True}\n)\n',
+            (
+                "client.completions.create(\n    prompt='x',\n    stream=True,\n"
+                '    stream_options={"include_usage": True}\n)\n'
+            ),
         ),
         (
             "client.completions.create(\n\tstream=True,  # live\n\tprompt='x',\n)\n",
-            "client.completions.create(\n\tstream=True,\n"
-            "\tstream_options={\"include_usage\": True},  # live\n\tprompt='x',\n)\n",
+            (
+                "client.completions.create(\n\tstream=True,\n"
+                "\tstream_options={\"include_usage\": True},  # live\n\tprompt='x',\n)\n"
+            ),
         ),
         (
             "client.completions.create(prompt='x', stream=True, stream_options=None)\n",
-            "client.completions.create(prompt='x', stream=True, "
-            'stream_options={"include_usage": True})\n',
+            (
+                "client.completions.create(prompt='x', stream=True, "
+                'stream_options={"include_usage": True})\n'
+            ),
         ),
         (
-            "client.completions.create(stream=True, "
-            "stream_options={'include_usage': False})\n",
-            "client.completions.create(stream=True, "
-            "stream_options={'include_usage': True})\n",
+            (
+                "client.completions.create(stream=True, "
+                "stream_options={'include_usage': False})\n"
+            ),
+            (
+                "client.completions.create(stream=True, "
+                "stream_options={'include_usage': True})\n"
+            ),
         ),
         (
-            "client.completions.create(stream=True, "
-            "stream_options={'include_obfuscation': False})\n",
-            "client.completions.create(stream=True, stream_options="
-            "{'include_obfuscation': False, \"include_usage\": True})\n",
+            (
+                "client.completions.create(stream=True, "
+                "stream_options={'include_obfuscation': False})\n"
+            ),
+            (
+                "client.completions.create(stream=True, stream_options="
+                "{'include_obfuscation': False, \"include_usage\": True})\n"
+            ),
         ),
         (
             "client.completions.create(prompt=('ä' + 'ö'), stream=(True), n=1)\n",
-            "client.completions.create(prompt=('ä' + 'ö'), stream=(True), "
-            'stream_options={"include_usage": True}, n=1)\n',
+            (
+                "client.completions.create(prompt=('ä' + 'ö'), stream=(True), "
+                'stream_options={"include_usage": True}, n=1)\n'
+            ),
         ),
         (
-            "import requests\n"
-            "requests.post(u + '/v1/completions', json={\n"
-            "    'prompt': 'x',\n"
-            "    'stream': True,\n"
-            "    'n': 1,\n"
-            "})\n",
-            "import requests\n"
-            "requests.post(u + '/v1/completions', json={\n"
-            "    'prompt': 'x',\n"
-            "    'stream': True,\n"
-            '    "stream_options": {"include_usage": True},\n'
-            "    'n': 1,\n"
-            "})\n",
+            (
+                "import requests\n"
+                "requests.post(u + '/v1/completions', json={\n"
+                "    'prompt': 'x',\n"
+                "    'stream': True,\n"
+                "    'n': 1,\n"
+                "})\n"
+            ),
+            (
+                "import requests\n"
+                "requests.post(u + '/v1/completions', json={\n"
+                "    'prompt': 'x',\n"
+                "    'stream': True,\n"
+                '    "stream_options": {"include_usage": True},\n'
+                "    'n': 1,\n"
+                "})\n"
+            ),
         ),
         (
             "R = {'model': 'm', 'stream': True}\nclient.completions.create(**R)\n",
-            "R = {'model': 'm', 'stream': True}\nclient.completions.create(**R, "
-            'stream_options={"include_usage": True})\n',
+            (
+                "R = {'model': 'm', 'stream': True}\nclient.completions.create(**R, "
+                'stream_options={"include_usage": True})\n'
+            ),
         ),
     ],
 )
@@ -107,11 +133,15 @@ def test_line_endings_and_encoding_are_kept(
     after = fixed(project, lint, text)
 
     added = f'    stream_options={{"include_usage": True}},{ending}'
-    assert after == text.replace(f"    stream=True,{ending}", f"    stream=True,{ending}{added}")
+    assert after == text.replace(
+        f"    stream=True,{ending}", f"    stream=True,{ending}{added}"
+    )
 
 
 def test_a_declared_encoding_is_written_back(project: Path, lint: Lint) -> None:
-    text = '# -*- coding: latin-1 -*-\nx = "é"\nclient.completions.create(stream=True)\n'
+    text = (
+        '# -*- coding: latin-1 -*-\nx = "é"\nclient.completions.create(stream=True)\n'
+    )
     file = project / "bench.py"
     file.write_bytes(text.encode("latin-1"))
 
@@ -127,8 +157,10 @@ def test_a_declared_encoding_is_written_back(project: Path, lint: Lint) -> None:
         (GUARDED_LOOP, True),
         ("for c in stream:\n    pass\n", True),
         (
-            "for c in stream:\n    if not c.choices:\n        continue\n"
-            "    print(c.choices[0])\n",
+            (
+                "for c in stream:\n    if not c.choices:\n        continue\n"
+                "    print(c.choices[0])\n"
+            ),
             True,
         ),
         ("for c in stream:\n    print(c.choices[0] if c.choices else '')\n", True),

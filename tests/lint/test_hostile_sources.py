@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from .conftest import COUNTS_CHUNKS, Lint
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MARKERS = 'm = {"stream": True, "messages": []}\n'
 """What makes the linter parse a file at all."""
@@ -50,8 +53,14 @@ def test_a_file_that_is_not_python_is_a_finding_of_its_own(
         "x = [" + "[" * 80 + "]" * 80 + "]",
         "x = '" + "a" * 2_000_000 + "'",
         "x = {" + ", ".join(f"'{n}': {n}" for n in range(20_000)) + "}",
-        "\n".join("    " * n + f"for i{n} in s:" for n in range(18)) + "\n" + " " * 80 + "n += 1",
-        "\n".join(f"def f{n}(x): return f{(n + 1) % 60}(x) + f{(n + 7) % 60}(x)" for n in range(60)),
+        "\n".join("    " * n + f"for i{n} in s:" for n in range(18))
+        + "\n"
+        + " " * 80
+        + "n += 1",
+        "\n".join(
+            f"def f{n}(x): return f{(n + 1) % 60}(x) + f{(n + 7) % 60}(x)"
+            for n in range(60)
+        ),
         "class A(A): pass\nclass B(C): pass\nclass C(B): pass\nC().x.y",
         "x = x\ndef f(): return f\nf()()()()\nlambda: (yield)",
         "def g(n):\n    for c in g(g(n)):\n        yield from g(c)\ng(g)",
@@ -91,9 +100,7 @@ def test_a_broken_link_is_reported(project: Path, lint: Lint) -> None:
 
 
 def test_nothing_that_is_read_is_run(project: Path, lint: Lint) -> None:
-    (project / "evil.py").write_text(
-        f"open('ran', 'w')\n{MARKERS}import evil_helper\n"
-    )
+    (project / "evil.py").write_text(f"open('ran', 'w')\n{MARKERS}import evil_helper\n")
     (project / "evil_helper.py").write_text(f"open('ran', 'w')\n{MARKERS}")
 
     lint()

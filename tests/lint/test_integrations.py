@@ -19,7 +19,9 @@ ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 
 
-def run(*command: str | Path, cwd: Path, **extra: str) -> subprocess.CompletedProcess[str]:
+def run(
+    *command: str | Path, cwd: Path, **extra: str
+) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", **extra}
     return subprocess.run(
         command, cwd=cwd, env=environment, capture_output=True, text=True,
@@ -80,7 +82,9 @@ def test_flake8_does_not_stumble_over_a_file_without_streams(tmp_path: Path) -> 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """A git repository whose pre-commit runs our hook from this environment."""
-    hook: dict[str, Any] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())[0]
+    hook: dict[str, Any] = yaml.safe_load(
+        (ROOT / ".pre-commit-hooks.yaml").read_text()
+    )[0]
     # Installing the hook needs a package index; everything else is as shipped.
     hook["language"] = "system"
     del hook["additional_dependencies"], hook["minimum_pre_commit_version"]

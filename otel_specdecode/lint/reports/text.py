@@ -98,10 +98,10 @@ def statistics(report: Report) -> str:
     counts: dict[str, int] = {}
     for finding in report.findings:
         counts[finding.code] = counts.get(finding.code, 0) + 1
+    names = {code: rule.name for code, rule in BY_CODE.items()}
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return "".join(
-        f"{count:5d}  {code}  {BY_CODE[code].name if code in BY_CODE else 'unreadable'}\n"
-        for code, count in rows
+        f"{count:5d}  {code}  {names.get(code, 'unreadable')}\n" for code, count in rows
     )
 
 

@@ -1,0 +1,355 @@
+"""Functions of sequences: lengths, sums, means, gaps, and pairs of neighbours."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from otel_specdecode.lint import _tags as t
+from otel_specdecode.lint._iteration import looks_like_chunks, turns_of
+from otel_specdecode.lint._values import (
+    UNKNOWN,
+    Value,
+    join,
+    join_all,
+    retagged,
+    tagged,
+    with_step,
+)
+from otel_specdecode.lint.facts import RateKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_specdecode.lint._frames import Call, Frame
+    from otel_specdecode.lint._machine import Machine
+
+
+def _first(_machine: Machine, call: Call) -> Value | None:
+    return call.args[0] if call.args else None
+
+
+def _number(_machine: Machine, call: Call) -> Value | None:
+    if not call.args:
+        return None
+    value = call.args[0]
+    return retagged(value, value.tags & (t.QUANTITIES | t.NUMBER | t.ONE | t.LATER))
+
+
+def _truth(_machine: Machine, _call: Call) -> Value | None:
+    return Value(t.ONE)
+
+
+def _text(_machine: Machine, call: Call) -> Value | None:
+    value = call.arg(0)
+    kept = value.tags & (t.CHUNK | t.PIECE | t.TEXT | t.STRONG)
+    return Value(kept, rates=value.rates, texts=value.texts, path=value.path)
+
+
+def _sequence(machine: Machine, call: Call) -> Value | None:
+    """`list(stream)` and the like: one entry per item."""
+    if not call.args:
+        return machine.sequence(
+            call.node, call.frame, UNKNOWN, per_chunk=False, strong=False
+        )
+    value = call.args[0]
+    if any(thing.kind in {"list", "dict"} for thing in value.things):
+        return value
+    node = call.node.args[0]
+    turns = turns_of(machine, value, node, call.node, call.frame)
+    return machine.sequence(
+        call.node,
+        call.frame,
+        turns.elem,
+        per_chunk=turns.per_chunk,
+        strong=turns.strong,
+    )
+
+
+def _length(machine: Machine, call: Call) -> Value | None:
+    value = call.arg(0)
+    if value.tags & t.IDS:
+        return Value(t.TOKENS)
+    if value.tags & (t.WORDS | t.TEXT | t.PIECE):
+        return Value(t.CHARS, steps=value.steps)
+    if any(
+        thing.elem.tags & t.TOKENS and not thing.per_chunk for thing in value.things
+    ):
+        return Value(t.TOKENS)
+    counted = machine.count_of(value, call.node, call.frame)
+    return counted if counted is not None else UNKNOWN
+
+
+def summed(machine: Machine, value: Value, node: ast.AST, frame: Frame) -> Value:
+    """The sum of a sequence."""
+    out = UNKNOWN
+    for thing in value.things:
+        elem = thing.elem
+        if thing.kind in {"tuple", "dict"}:
+            elem = join(elem, join_all(thing.fields.values()))
+        if thing.per_chunk and elem.tags & t.ONE:
+            counted = machine.count_of(value, node, frame) or UNKNOWN
+            out = join(out, counted)
+        elif elem.tags & t.GAP:
+            out = join(out, tagged(t.SPAN | t.SUMMED, elem))
+        elif elem.tags & (t.COUNT | t.TOKENS | t.CHARS | t.SPAN):
+            out = join(out, retagged(elem, elem.tags & t.QUANTITIES & ~t.BUCKET))
+        elif elem.rates:
+            out = join(out, Value(rates=elem.rates))
+        elif elem.tags & t.IDS:
+            out = join(out, Value(t.IDS))
+    return out
+
+
+def _sum(machine: Machine, call: Call) -> Value | None:
+    return summed(machine, call.arg(0), call.node, call.frame)
+
+
+def _extreme(machine: Machine, call: Call) -> Value | None:
+    if len(call.args) > 1:
+        parts = [
+            value for value in call.args if value.tags not in {t.NUMBER, t.ONE, t.NONE}
+        ]
+        return join_all(parts)
+    value = call.arg(0)
+    elem = join_all(
+        join(thing.elem, join_all(thing.fields.values())) for thing in value.things
+    )
+    if call.name == "max" and elem.tags & t.BUCKET:
+        rates = machine.rate(RateKind.PEAK, call.node, call.frame, elem)
+        return Value(elem.tags & ~t.BUCKET, rates=rates)
+    if elem.tags & t.GAP:
+        return statistic(machine, call, value)
+    return retagged(elem, elem.tags & ~t.LATER)
+
+
+def statistic(machine: Machine, call: Call, value: Value) -> Value:
+    """A mean, median or percentile."""
+    elem = join_all(thing.elem for thing in value.things)
+    if elem.tags & t.GAP:
+        story = with_step(
+            elem, machine.step(call.node, call.frame, RateKind.GAP_STATISTIC.value)
+        )
+        rates = machine.rate(RateKind.GAP_STATISTIC, call.node, call.frame, story)
+        kept = elem.tags & (t.SPAN | t.GAP | t.STRONG)
+        return Value(kept, rates=rates | elem.rates, steps=story.steps)
+    return retagged(elem, elem.tags & (t.QUANTITIES & ~t.CLOCK))
+
+
+def _statistic(machine: Machine, call: Call) -> Value | None:
+    return statistic(machine, call, call.arg(0)) if call.args else None
+
+
+def differences(machine: Machine, value: Value, call: Call) -> Value:
+    """Gaps between neighbours: `np.diff(arrivals)`."""
+    elem = join_all(thing.elem for thing in value.things)
+    chunked = any(thing.per_chunk for thing in value.things)
+    strong = any(thing.strong for thing in value.things)
+    tags = 0
+    if elem.tags & (t.CLOCK | t.SPAN):
+        tags = t.SPAN | (t.GAP if chunked else 0) | (t.STRONG if strong else 0)
+    return machine.sequence(
+        call.node,
+        call.frame,
+        Value(tags, steps=elem.steps),
+        per_chunk=chunked,
+        strong=strong,
+    )
+
+
+def _differences(machine: Machine, call: Call) -> Value | None:
+    return differences(machine, call.arg(0), call)
+
+
+def _range_of_values(_machine: Machine, call: Call) -> Value | None:
+    elem = join_all(thing.elem for thing in call.arg(0).things)
+    return Value(t.SPAN) if elem.tags & (t.CLOCK | t.SPAN) else None
+
+
+def _enumerate(machine: Machine, call: Call) -> Value | None:
+    if not call.args:
+        return None
+    node = call.node.args[0]
+    turns = turns_of(machine, call.args[0], node, _loop_around(call), call.frame)
+    number = UNKNOWN
+    if turns.per_chunk:
+        number = Value(
+            t.COUNT | (t.STRONG if turns.strong else 0), steps=turns.elem.steps
+        )
+        number = with_step(
+            number, machine.step(call.node, call.frame, "chunks numbered")
+        )
+    pair = machine.tuple_of(call.node, call.frame, [number, turns.elem])
+    return machine.sequence(
+        call.node, call.frame, pair,
+        per_chunk=turns.per_chunk, strong=turns.strong, note="iter",
+    )  # fmt: skip
+
+
+def _loop_around(call: Call) -> ast.AST:
+    """The loop whose iterable this call is, for evidence of its kind."""
+    node = call.frame.node or call.frame.module.tree
+    for part in ast.walk(node):
+        if isinstance(part, ast.For | ast.AsyncFor) and any(
+            inner is call.node for inner in ast.walk(part.iter)
+        ):
+            return part
+    return call.node
+
+
+def _zip(machine: Machine, call: Call) -> Value | None:
+    parts: list[Value] = []
+    per_chunk = strong = False
+    numbered: list[int] = []
+    for position, (value, node) in enumerate(
+        zip(call.args, call.node.args, strict=False)
+    ):
+        if value.path in {"itertools.count()", "count()"}:
+            numbered.append(position)
+            parts.append(UNKNOWN)
+            continue
+        turns = turns_of(machine, value, node, call.node, call.frame)
+        per_chunk, strong = per_chunk or turns.per_chunk, strong or turns.strong
+        parts.append(_later(turns.elem) if turns.per_chunk else turns.elem)
+    if per_chunk:
+        for position in numbered:
+            parts[position] = Value(t.COUNT | (t.STRONG if strong else 0))
+    pair = machine.tuple_of(call.node, call.frame, parts)
+    return machine.sequence(
+        call.node, call.frame, pair, per_chunk=per_chunk, strong=strong, note="iter"
+    )
+
+
+def _later(value: Value) -> Value:
+    if value.tags & (t.CLOCK | t.SPAN):
+        return retagged(value, value.tags | t.LATER)
+    return value
+
+
+def _pairwise(machine: Machine, call: Call) -> Value | None:
+    node = call.node.args[0] if call.node.args else call.node
+    turns = turns_of(machine, call.arg(0), node, call.node, call.frame)
+    elem = _later(turns.elem)
+    pair = machine.tuple_of(call.node, call.frame, [elem, elem])
+    return machine.sequence(
+        call.node, call.frame, pair,
+        per_chunk=turns.per_chunk, strong=turns.strong, note="iter",
+    )  # fmt: skip
+
+
+def _map(machine: Machine, call: Call) -> Value | None:
+    """`map(f, xs)` and `executor.map(f, xs)`: f of every item."""
+    if len(call.args) < 2 or not call.node.args:
+        return None
+    node = call.node.args[-1]
+    turns = turns_of(machine, call.args[1], node, call.node, call.frame)
+    function_value = call.args[0]
+    if function_value.path == "len" and turns.elem.tags & (t.IDS | t.PIECE):
+        elem = Value(t.TOKENS if turns.elem.tags & t.IDS else t.CHARS)
+    else:
+        elem = machine.call_value(
+            function_value, call.node, call.frame, [turns.elem, *call.args[2:]]
+        )
+    return machine.sequence(
+        call.node, call.frame, elem,
+        per_chunk=turns.per_chunk, strong=turns.strong, note="iter",
+    )  # fmt: skip
+
+
+def _second(_machine: Machine, call: Call) -> Value | None:
+    return call.args[1] if len(call.args) > 1 else None
+
+
+def _chain(machine: Machine, call: Call) -> Value | None:
+    elem = UNKNOWN
+    per_chunk = strong = False
+    for value, node in zip(call.args, call.node.args, strict=False):
+        turns = turns_of(machine, value, node, call.node, call.frame)
+        elem = join(elem, turns.elem)
+        per_chunk, strong = per_chunk or turns.per_chunk, strong or turns.strong
+    return machine.sequence(
+        call.node, call.frame, elem, per_chunk=per_chunk, strong=strong, note="iter"
+    )
+
+
+def _iterator(machine: Machine, call: Call) -> Value | None:
+    """`iter(stream)`, or `iter(function, sentinel)`."""
+    if len(call.args) == 2:
+        item = machine.call_value(call.args[0], call.node, call.frame)
+        if item.tags & t.CHUNK:
+            return Value(t.STREAM | (item.tags & t.STRONG))
+        return UNKNOWN
+    return call.args[0] if call.args else None
+
+
+def _next(machine: Machine, call: Call) -> Value | None:
+    if not call.args:
+        return None
+    own = machine.call_method(call.args[0], "__next__", call.frame)
+    if own is not None:
+        return own
+    node = call.node.args[0]
+    turns = turns_of(machine, call.args[0], node, call.node, call.frame)
+    if turns.per_chunk:
+        machine.pull(call.frame, strong=turns.strong)
+        return turns.elem
+    loop = call.frame.loop
+    if loop is not None and looks_like_chunks(call.frame.module, loop.node):
+        machine.pull(call.frame, strong=False)
+        return Value(t.CHUNK)
+    return UNKNOWN
+
+
+_SAME = (
+    "iter_ aiter cast copy deepcopy asdict astuple vars run create_task ensure_future "
+    "wait_for shield run_until_complete closing aclosing islice takewhile dropwhile "
+    "tee reversed sorted array asarray fromiter Series DataFrame from_records "
+    "as_completed wait timeout enter_context enter_async_context start_soon "
+    "run_coroutine_threadsafe call_soon_threadsafe abs track progress st_write wraps "
+    "StreamWrapper iterate_in_threadpool BufferedReader TextIOWrapper unique "
+    "nan_to_num DataFrameGroupBy"
+)
+
+SEQUENCES: dict[str, Callable[[Machine, Call], Value | None]] = {
+    **dict.fromkeys(_SAME.split(), _first),
+    **dict.fromkeys(
+        "int float round Decimal Fraction float64 float32 floor ceil timedelta".split(),
+        _number,
+    ),
+    **dict.fromkeys("bool isinstance any all callable hasattr".split(), _truth),
+    **dict.fromkeys("str repr format".split(), _text),
+    **dict.fromkeys("list tuple set frozenset deque".split(), _sequence),
+    **dict.fromkeys(
+        "Queue SimpleQueue LifoQueue JoinableQueue".split(),
+        lambda machine, call: machine.sequence(
+            call.node, call.frame, UNKNOWN, per_chunk=False, strong=False
+        ),
+    ),
+    **dict.fromkeys("len size".split(), _length),
+    **dict.fromkeys("sum fsum nansum".split(), _sum),
+    **dict.fromkeys(
+        "max min nanmax nanmin amax amin maximum minimum".split(), _extreme
+    ),
+    **dict.fromkeys(
+        "mean fmean median percentile quantile quantiles average nanmean nanmedian "
+        "nanpercentile median_low median_high stdev pstdev std harmonic_mean "
+        "geometric_mean".split(),
+        _statistic,
+    ),
+    **dict.fromkeys("diff ediff1d".split(), _differences),
+    "ptp": _range_of_values,
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "azip": _zip,
+    "pairwise": _pairwise,
+    "map": _map,
+    "starmap": _map,
+    "imap": _map,
+    "filter": _second,
+    "chain": _chain,
+    "iter": _iterator,
+    "aiter": _iterator,
+    "next": _next,
+    "anext": _next,
+}
+"""By the last part of the function's name."""
