@@ -5,9 +5,9 @@ loopback, so that only the ratios mean anything. The peers live in an environmen
 their own: `python -m venv DIR && DIR/bin/pip install guidellm==0.8.1 fastapi
 "uvicorn[standard]" orjson`, then `--peers DIR/bin/python`.
 
-guidellm's mock server is on PyPI. aiperf's is not (wheel and sdist leave it out; it
-is in the repository's `tests/`), so what stands for it is the frame that it is
-built on, doing less than it does: FastAPI and uvicorn, one orjson chunk a token.
+guidellm's mock server is on PyPI. aiperf's is not (the wheel leaves it out, the sdists
+are stubs; it is in the repository's `tests/`), so what stands for it is the frame that
+it is built on, doing less than it does: FastAPI and uvicorn, one orjson chunk a token.
 With a checkout, run the real one and name it: `--server aiperf=http://host:port`.
 
 Exit status 1 if any ratio is under the target.

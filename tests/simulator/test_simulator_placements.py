@@ -401,3 +401,21 @@ def test_a_null_is_as_good_as_nothing(path):
 def test_an_entry_that_never_was_is_not_found():
     with pytest.raises(KeyError):
         Responder().ledger.entry("chatcmpl-unknown")
+
+
+@pytest.mark.parametrize("kind", ["reasoning", "tool"])
+def test_token_ids_are_complete_where_a_parser_swallows_steps(kind):
+    profile = replace(_FAST, num_reasoning_tokens=20 * (kind == "reasoning"))
+    usage = {"include_usage": True, "continuous_usage_stats": True}
+    options = {"return_token_ids": True, "stream_options": usage, "logprobs": True}
+    if kind == "tool":
+        options |= {"tools": [_TOOL], "tool_choice": "required"}
+    chunks = chat(Responder(profile), max_tokens=60, **options).choice_chunks[1:]
+    ids = [chunk["choices"][0]["token_ids"] for chunk in chunks]
+    told = [chunk["usage"]["completion_tokens"] for chunk in chunks]
+    logprobs = [chunk["choices"][0]["logprobs"]["content"] for chunk in chunks]
+    assert [sum(map(len, ids[: at + 1])) for at in range(len(ids))] == told
+    assert [len(each) for each in logprobs] == [len(each) for each in ids]
+    if kind == "reasoning":
+        details = chunks[-1]["usage"]["completion_tokens_details"]
+        assert details == {"reasoning_tokens": 20}
