@@ -154,6 +154,17 @@ def test_each_metric_of_the_bundle_is_one_that_somebody_exports(file: Path) -> N
     assert unknown == set()
 
 
+@pytest.mark.parametrize("file", OWN_FILES, ids=lambda file: file.name)
+def test_a_server_is_asked_in_both_forms_of_its_names(file: Path) -> None:
+    for _, query in queries_of(file):
+        names = {one.name for one in selectors(parse(query)) if one.name}
+        colon, escaped = (
+            {name[5:] for name in names if name.startswith(prefix)}
+            for prefix in ("vllm:", "vllm_")
+        )
+        assert colon == escaped, query
+
+
 def test_the_servers_names_are_those_of_a_real_page() -> None:
     lines = (HERE / "vllm-0.32.0-families.txt").read_text().splitlines()[1:]
     for name, kind in (line.split() for line in lines):
