@@ -45,13 +45,17 @@ def _is_running(reading: Reading, name: str) -> bool:
 def _watch_sync(response: Any, reading: Reading, observation: Observation) -> None:
     close: Callable[[], None] = response.close
     own = response.__dict__.get("close")
+    # Whatever closes it again says nothing: the end is under way.
+    first = [True]
 
     def closed() -> None:
         _put_back(response, "close", closed, own)
+        ends = bool(first) and not _is_running(reading, "gi_running")
+        first.clear()
         try:
             close()
         finally:
-            if not _is_running(reading, "gi_running"):
+            if ends:
                 observation.end(Outcome.ABANDONED)
 
     response.close = closed
@@ -60,13 +64,16 @@ def _watch_sync(response: Any, reading: Reading, observation: Observation) -> No
 def _watch_async(response: Any, reading: Reading, observation: Observation) -> None:
     aclose: Callable[[], Awaitable[None]] = response.aclose
     own = response.__dict__.get("aclose")
+    first = [True]
 
     async def closed() -> None:
         _put_back(response, "aclose", closed, own)
+        ends = bool(first) and not _is_running(reading, "ag_running")
+        first.clear()
         try:
             await aclose()
         finally:
-            if not _is_running(reading, "ag_running"):
+            if ends:
                 observation.end(Outcome.ABANDONED)
 
     response.aclose = closed

@@ -19,9 +19,7 @@ from otel_specdecode.instrumentation.request_view import (
 
 
 def should_ask(view: RequestView, options: Options) -> bool:
-    """Say whether this request gets `include_usage` that its caller did not ask for."""
-    if not view.streaming or not view.endpoint.takes_stream_options:
-        return False
+    """Say whether this stream gets `include_usage` that its caller did not ask for."""
     if not view.body:
         # Bytes of the caller's own, which the client sends as they are.
         return False

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import otel_specdecode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class _Calling(SpanProcessor):
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call = call
+
+    def on_end(self, span: ReadableSpan) -> None:
+        self._call()
 
 
 class Telemetry:
@@ -24,6 +35,10 @@ class Telemetry:
         self.meter_provider = MeterProvider(
             metric_readers=[self._reader], shutdown_on_exit=False
         )
+
+    def on_end(self, call: Callable[[], None]) -> None:
+        """Have something called after each span that is exported."""
+        self.tracer_provider.add_span_processor(_Calling(call))
 
     @property
     def providers(self) -> dict[str, Any]:

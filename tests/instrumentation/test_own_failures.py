@@ -11,11 +11,13 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 from scripted_wire import Wire, answer, json_reply
 
 import otel_specdecode
+from otel_specdecode import PayloadError
 from otel_specdecode.instrumentation import (
     _guard,
     abandoned,
     captures,
     chunk_reader,
+    consumers,
     findings,
     observation,
     raw_body,
@@ -81,6 +83,11 @@ async def raw_json(caller: Caller, client: Any) -> Any:
     return body
 
 
+async def responses(caller: Caller, client: Any) -> Any:
+    stream = client.responses.create(model="m", input="count", stream=True)
+    return list(map(repr, await caller.read(await caller.done(stream))))
+
+
 async def copied(caller: Caller, client: Any) -> Any:
     return await caller.create(client.with_options(timeout=3))
 
@@ -109,6 +116,8 @@ FAULTS: list[tuple[str, Any, str, Any, str]] = [
     ("the recorder", Recorder, "finish", streamed, "recording a request"),
     ("an attempt", wrapping, "current_observation", plain, "noting an attempt"),
     ("a copy", wrapping, "hook_client", copied, "wrapping a copied client"),
+    ("the consumer", consumers, "consumer_here", streamed, "finding a consumer"),
+    ("an event", findings.Findings, "note_identity", responses, "reading a chunk"),
     ("a raw body", raw_body, "RawBody", raw_json, "reading a response"),
     ("raw events", raw_body.SseReader, "feed_bytes", raw_lines, "reading a raw body"),
     ("raw JSON", raw_body, "read_json", raw_json, "reading a raw body"),
@@ -250,3 +259,35 @@ async def test_a_stream_whose_request_cannot_be_found_is_the_clients_own(
     monkeypatch.setattr(streams, "current_observation", fail)
     client = caller.wrapped(Wire(answer), telemetry, usage="never")
     assert len(await streamed(caller, client)) == 4
+
+
+async def test_a_consumer_that_cannot_be_examined_is_no_consumers_problem(
+    telemetry: Telemetry,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    threads: list[Any] = []
+    monkeypatch.setattr(consumers, "_consumers", {})
+    monkeypatch.setattr(consumers, "_threads", threads)
+    monkeypatch.setattr(consumers, "_site_in", fail)
+    caller = Caller("sync")
+    assert len(await streamed(caller, caller.wrapped(Wire(answer), telemetry))) == 4
+    for thread in threads:
+        thread.join()
+    assert "examining a consumer failed with OurMistakeError" in caplog.text
+
+
+def test_a_whole_answer_that_cannot_be_recorded_is_said_to_be_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(observation, "RequestRecord", fail)
+    with pytest.raises(PayloadError, match="expected a completion"):
+        otel_specdecode.record_from({"choices": []})
+
+
+def test_under_our_own_tests_a_failure_is_raised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OTEL_SPECDECODE_RERAISE", "true")
+    with pytest.raises(OurMistakeError):
+        _guard.failed("a hook", OurMistakeError())

@@ -296,7 +296,7 @@ async def test_many_refusals_are_not_remembered_without_bound(
     "payload",
     [
         {"error": [[[{"a": ["stream_options"]}]]]},
-        {"error": {"message": "no", "details": [1, None, {"field": "stream_options"}]}},
+        {"error": {"message": "no", "details": [{"field": "stream_options"}, 1, None]}},
     ],
 )
 async def test_a_refusal_is_found_however_it_is_nested(
