@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import version
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import openai
@@ -55,7 +56,17 @@ LEFT_OUT: tuple[tuple[str, Callable[[], bool], tuple[str, ...]], ...] = (
     (
         "this client hands on the HTTP library's own exception while a stream is read",
         lambda: _HAD_HTTPX,
-        ("connection dropped", "read timeout", "dropped_connection"),
+        ("connection dropped", "read timeout", "disconnect@", "stall@"),
+    ),
+    (
+        "this client leaves a response open whose stream was not read to its end",
+        lambda: _HAD_HTTPX,
+        ("connection_is_free_again", "connection_given_back"),
+    ),
+    (
+        "this client sends no body of bytes",
+        lambda: "content" not in signature(openai.OpenAI.post).parameters,
+        ("a_body_of_bytes",),
     ),
 )
 
