@@ -116,8 +116,7 @@ def _extreme(machine: Machine, call: Call) -> Value | None:
         join(thing.elem, join_all(thing.fields.values())) for thing in value.things
     )
     if call.name == "max" and elem.tags & t.BUCKET:
-        rates = machine.rate(RateKind.PEAK, call.node, call.frame, elem)
-        return Value(elem.tags & ~t.BUCKET, rates=rates)
+        return peak(machine, call, elem)
     if elem.tags & t.GAP:
         return statistic(machine, call, value)
     return retagged(elem, elem.tags & ~t.LATER)
@@ -256,6 +255,47 @@ def _map(machine: Machine, call: Call) -> Value | None:
     )  # fmt: skip
 
 
+def _reduce(machine: Machine, call: Call) -> Value | None:
+    """`reduce(lambda n, _: n + 1, stream, 0)`: a count by another name."""
+    if len(call.args) < 2:
+        return None
+    node = call.node.args[1]
+    turns = turns_of(machine, call.args[1], node, call.node, call.frame)
+    match call.node.args[0]:
+        case ast.Lambda(body=ast.BinOp(op=ast.Add(), right=ast.expr() as added)):
+            step = machine.evaluate(added, call.frame)
+        case _:
+            step = UNKNOWN
+    if not turns.per_chunk or not step.tags & t.ONE:
+        return UNKNOWN
+    strong = t.STRONG if turns.strong else 0
+    note = machine.step(call.node, call.frame, "one added per chunk")
+    return with_step(Value(t.COUNT | strong, steps=turns.elem.steps), note)
+
+
+def _histogram(machine: Machine, call: Call) -> Value | None:
+    """`np.histogram(arrivals, ...)`: how many chunks came in each slot of time."""
+    value = call.arg(0)
+    elem = join_all(thing.elem for thing in value.things)
+    chunked = [thing for thing in value.things if thing.per_chunk]
+    if not chunked or not elem.tags & (t.CLOCK | t.SPAN):
+        return None
+    strong = t.STRONG if any(thing.strong for thing in chunked) else 0
+    count = Value(t.COUNT | t.BUCKET | strong, steps=elem.steps)
+    counts = machine.sequence(
+        call.node, call.frame, count, per_chunk=False, strong=False
+    )
+    if call.name == "bincount":
+        return counts
+    return machine.tuple_of(call.node, call.frame, [counts, UNKNOWN])
+
+
+def peak(machine: Machine, call: Call, elem: Value) -> Value:
+    """The largest of several counts per slot of time."""
+    rates = machine.rate(RateKind.PEAK, call.node, call.frame, elem)
+    return Value(elem.tags & ~t.BUCKET, rates=rates, steps=elem.steps)
+
+
 def _second(_machine: Machine, call: Call) -> Value | None:
     return call.args[1] if len(call.args) > 1 else None
 
@@ -345,6 +385,9 @@ SEQUENCES: dict[str, Callable[[Machine, Call], Value | None]] = {
     "map": _map,
     "starmap": _map,
     "imap": _map,
+    "reduce": _reduce,
+    "histogram": _histogram,
+    "bincount": _histogram,
     "filter": _second,
     "chain": _chain,
     "iter": _iterator,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from otel_specdecode.lint import _formatting
 from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._iteration import looks_like_chunks, turns_of
-from otel_specdecode.lint._sequences import differences, statistic, summed
+from otel_specdecode.lint._sequences import differences, peak, statistic, summed
 from otel_specdecode.lint._values import UNKNOWN, Value, join_all, retagged
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ def _extreme(machine: Machine, call: Call, receiver: Value) -> Value | None:
     if not receiver.things:
         return None
     elem = join_all(thing.elem for thing in receiver.things)
+    if call.name == "max" and elem.tags & t.BUCKET:
+        return peak(machine, call, elem)
     if elem.tags & t.GAP:
         return statistic(machine, call, receiver)
     return retagged(elem, elem.tags & ~t.LATER)

@@ -725,6 +725,342 @@ def go(client, q):
     e = time.time() - t0
     r = 0.0 if e <= 0 else round(c / e, 2)  # error: 34
     return {"tok_s": r}
+# --- llmperf-like async actor with common metrics dict
+import json, os, time
+import requests
+
+INTER_TOKEN_LAT, TTFT, E2E = "inter_token_latency_s", "ttft_s", "end_to_end_latency_s"
+REQ_OUTPUT_THROUGHPUT = "request_output_throughput_token_per_s"
+NUM_OUTPUT_TOKENS = "number_output_tokens"
+
+class Client:
+    def llm_request(self, cfg):
+        body = {"model": cfg.model, "messages": cfg.messages, "stream": True}
+        body.update(cfg.sampling_params or {})
+        time_to_next_token = []
+        tokens_received = 0
+        ttft = 0
+        generated_text = ""
+        metrics = {}
+        start_time = time.monotonic()
+        most_recent_received_token_time = time.monotonic()
+        address = os.environ.get("OPENAI_API_BASE")
+        address += "chat/completions"
+        with requests.post(address, json=body, stream=True, timeout=180) as response:
+            for chunk in response.iter_lines(chunk_size=None):
+                chunk = chunk.strip()
+                if not chunk:
+                    continue
+                stem = "data: "
+                chunk = chunk[len(stem):]
+                if chunk == b"[DONE]":
+                    continue
+                tokens_received += 1
+                data = json.loads(chunk)
+                delta = data["choices"][0]["delta"]
+                if delta.get("content", None):
+                    if not ttft:
+                        ttft = time.monotonic() - start_time
+                        time_to_next_token.append(ttft)
+                    else:
+                        time_to_next_token.append(time.monotonic() - most_recent_received_token_time)
+                    most_recent_received_token_time = time.monotonic()
+                    generated_text += delta["content"]
+        total_request_time = time.monotonic() - start_time
+        output_throughput = tokens_received / total_request_time  # error: 29
+        metrics[REQ_OUTPUT_THROUGHPUT] = output_throughput
+        metrics[NUM_OUTPUT_TOKENS] = tokens_received
+        return metrics
+# --- open-webui style status line
+import time
+from openai import OpenAI
+
+def chat_loop():
+    client = OpenAI(base_url="http://localhost:1234/v1", api_key="lm-studio")
+    history = []
+    while True:
+        history.append({"role": "user", "content": input("> ")})
+        completion = client.chat.completions.create(model="local", messages=history, temperature=0.7, stream=True)
+        new_message = {"role": "assistant", "content": ""}
+        token_count = 0
+        start = time.time()
+        for chunk in completion:
+            if chunk.choices[0].delta.content:
+                print(chunk.choices[0].delta.content, end="", flush=True)
+                new_message["content"] += chunk.choices[0].delta.content
+                token_count += 1
+        elapsed = time.time() - start
+        print(f"\n[{token_count} tokens, {elapsed:.2f}s, {token_count/elapsed if elapsed else 0:.2f} t/s]")  # error: 59
+        history.append(new_message)
+# --- aiohttp session class, stats object with methods
+import asyncio, aiohttp, json, time
+from dataclasses import dataclass, field
+from typing import List
+
+@dataclass
+class RequestStats:
+    start: float
+    first: float = None
+    end: float = None
+    n: int = 0
+
+    def on_token(self):
+        now = time.perf_counter()
+        if self.first is None:
+            self.first = now
+        self.end = now
+        self.n += 1
+
+    @property
+    def decode_tps(self):
+        return (self.n - 1) / (self.end - self.first)  # error: 16
+
+class Runner:
+    def __init__(self, base):
+        self.base = base
+        self.stats: List[RequestStats] = []
+
+    async def one(self, session, prompt):
+        st = RequestStats(start=time.perf_counter())
+        payload = {"model": "m", "prompt": prompt, "max_tokens": 128, "stream": True}
+        async with session.post(f"{self.base}/v1/completions", json=payload) as resp:
+            async for raw in resp.content:
+                line = raw.decode("utf-8").strip()
+                if line.startswith("data: ") and line != "data: [DONE]":
+                    st.on_token()
+        self.stats.append(st)
+
+    def report(self):
+        print("mean decode tps", sum(s.decode_tps for s in self.stats) / len(self.stats))
+# --- total over wall kept on self
+import asyncio, time
+
+class Load:
+    def __init__(self):
+        self.total_tokens = 0
+
+    async def worker(self, client, q):
+        stream = await client.chat.completions.create(model="m", messages=q, stream=True)
+        async for chunk in stream:
+            if chunk.choices and chunk.choices[0].delta.content is not None:
+                self.total_tokens += 1
+
+    async def run(self, client, qs):
+        t0 = time.perf_counter()
+        await asyncio.gather(*(self.worker(client, q) for q in qs))
+        duration = time.perf_counter() - t0
+        print(f"Aggregate: {self.total_tokens / duration:.1f} tok/s")  # error: 29
+# --- results list of dicts, statistics mean of per-request tps
+import statistics, time
+
+def one(client, prompt):
+    start = time.perf_counter(); first = None; n = 0
+    for chunk in client.completions.create(model="m", prompt=prompt, stream=True):
+        if first is None: first = time.perf_counter()
+        n += 1
+    end = time.perf_counter()
+    return {"ttft": first - start, "tps": n / (end - first), "n": n}  # error: 43
+
+def main(client, prompts):
+    rs = [one(client, p) for p in prompts]
+    print("mean tps", statistics.mean(r["tps"] for r in rs))
+# --- argparse script with sys.stdout
+import argparse, sys, time
+import openai
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--n", type=int, default=3)
+    args = ap.parse_args()
+    client = openai.OpenAI()
+    speeds = []
+    for _ in range(args.n):
+        begin, toks = time.perf_counter(), 0
+        resp = client.chat.completions.create(model="x", messages=[{"role": "user", "content": "hi"}], stream=True)
+        for event in resp:
+            piece = event.choices[0].delta.content or ""
+            if len(piece) > 0:
+                toks = toks + 1
+                sys.stdout.write(piece)
+        speeds.append(toks / (time.perf_counter() - begin))  # error: 23
+    print("avg", sum(speeds) / len(speeds), "tokens/sec")
+
+if __name__ == "__main__":
+    main()
+# --- usage of islice and warmup
+import itertools, time
+
+def go(client, q):
+    stream = client.chat.completions.create(model="m", messages=q, stream=True)
+    list(itertools.islice(stream, 5))
+    t0 = time.perf_counter()
+    n = sum(1 for _ in stream)
+    print(f"steady: {n / (time.perf_counter() - t0):.1f} tok/s")  # error: 22
+# --- reduce
+import functools, time
+
+def go(client, q):
+    t0 = time.perf_counter()
+    n = functools.reduce(lambda acc, ch: acc + 1, client.chat.completions.create(model="m", messages=q, stream=True), 0)
+    return {"tok_per_s": n / (time.perf_counter() - t0)}  # error: 26
+# --- dict of lists per model
+import collections, time
+
+def go(client, models, q):
+    stamps = collections.defaultdict(list)
+    for m in models:
+        for ch in client.chat.completions.create(model=m, messages=q, stream=True):
+            stamps[m].append(time.perf_counter())
+    for m, ts in stamps.items():
+        print(m, "tok/s", len(ts) / (ts[-1] - ts[0]))  # error: 27
+# --- gradio generator with a status string
+import time
+import gradio as gr
+from openai import OpenAI
+
+client = OpenAI()
+
+def respond(message, history):
+    start, n, text = time.time(), 0, ""
+    for chunk in client.chat.completions.create(model="m", messages=[{"role": "user", "content": message}], stream=True):
+        delta = chunk.choices[0].delta
+        if delta and delta.content:
+            text += delta.content
+            n += 1
+            yield text, f"{n / max(time.time() - start, 1e-6):.1f} tokens/s"  # error: 28
+
+gr.ChatInterface(respond).launch()
+# --- fastapi websocket relay
+import time
+from fastapi import FastAPI, WebSocket
+
+app = FastAPI()
+
+@app.websocket("/chat")
+async def chat(ws: WebSocket):
+    await ws.accept()
+    t, sent = time.monotonic(), 0
+    async for chunk in await app.state.client.chat.completions.create(model="m", messages=[], stream=True):
+        await ws.send_text(chunk.choices[0].delta.content or "")
+        sent += 1
+    await ws.send_json({"tokens_per_second": sent / (time.monotonic() - t)})  # error: 46
+# --- sort of histogram by second list
+import time
+
+def go(client, q):
+    t0 = time.time()
+    per_second = [0] * 60
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        per_second[int(time.time() - t0)] += 1
+    print("peak tok/s:", max(per_second))  # error: 26
+# --- np.histogram of arrivals
+import time
+import numpy as np
+
+def go(client, q):
+    at = []
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        at.append(time.time())
+    counts, _ = np.histogram(at, bins=np.arange(at[0], at[-1] + 1))
+    peak_tps = counts.max()  # error: 16
+    return peak_tps
+# --- french
+import time
+
+def mesurer(client, texte):
+    debut = time.time()
+    nb_jetons = 0
+    for morceau in client.chat.completions.create(model="m", messages=texte, stream=True):
+        if morceau.choices[0].delta.content:
+            nb_jetons += 1
+    duree = time.time() - debut
+    vitesse = nb_jetons / duree  # error: 15
+    print(f"Vitesse : {vitesse:.1f} jetons/s")
+# --- protocol class and await of a wrapped iterator
+import asyncio, time
+
+class Timed:
+    def __init__(self, it):
+        self.it = it.__aiter__()
+        self.count = 0
+        self.begin = time.perf_counter()
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        x = await self.it.__anext__()
+        self.count += 1
+        return x
+
+    def tok_s(self):
+        return self.count / (time.perf_counter() - self.begin)  # error: 16
+
+async def go(client, q):
+    t = Timed(await client.chat.completions.create(model="m", messages=q, stream=True))
+    async for ch in t:
+        print(ch)
+    print(t.tok_s())
+# --- early break on max tokens
+import time
+
+def go(client, q, limit):
+    n, t0 = 0, time.perf_counter()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+        if n >= limit:
+            break
+    tps = limit / (time.perf_counter() - t0)
+    rate = n / (time.perf_counter() - t0)  # error: 12
+    return tps, {"tokens_per_sec": rate}
+# --- multiprocess style results through a module function
+import time
+from multiprocessing import Pool
+from openai import OpenAI
+
+def job(q):
+    c, t0 = 0, time.time()
+    for _ in OpenAI().chat.completions.create(model="m", messages=q, stream=True):
+        c += 1
+    return c, time.time() - t0
+
+if __name__ == "__main__":
+    with Pool(4) as p:
+        out = p.map(job, [[]] * 8)
+    tokens = sum(x[0] for x in out)
+    seconds = max(x[1] for x in out)
+    print(f"{tokens} tokens in {seconds}s: {tokens / seconds} tok/s")  # error: 45
+# --- try finally logging
+import logging, time
+
+logger = logging.getLogger("x")
+
+async def relay(client, q):
+    n, t0 = 0, time.perf_counter()
+    try:
+        async for ch in await client.chat.completions.create(model="m", messages=q, stream=True):
+            n += 1
+            yield ch
+    finally:
+        dt = time.perf_counter() - t0
+        logger.info("stream done: %d tokens, %.2f s, %.1f tok/s", n, dt, n / dt if dt > 0 else 0)  # error: 74
+# --- walrus, ternary count
+import time
+
+def go(client, q):
+    t0, k = time.time(), 0
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        k += 1 if (c := ch.choices[0].delta.content) else 0
+    print("%s tok/s" % round(k / (time.time() - t0), 2))  # error: 30
+# --- json line output
+import json, time
+
+def go(client, q):
+    ev = []
+    t0 = time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        ev.append((time.time() - t0, ch.choices[0].delta.content))
+    print(json.dumps({"output_tokens_per_second": len(ev) / ev[-1][0]}))  # error: 51
 # --- near: honest chunk rate
 import time
 
@@ -965,3 +1301,150 @@ def go(url, q):
             if data.get("usage"):
                 completion = data["usage"]["completion_tokens"]
     return {"tps": completion / (time.time() - t0), "n_chunks": n}
+# --- near: chunk stats named so on an object
+import time
+
+class ChunkStats:
+    def __init__(self):
+        self.chunks = 0
+        self.t0 = time.time()
+
+    def add(self):
+        self.chunks += 1
+
+    def rate(self):
+        return self.chunks / (time.time() - self.t0)
+
+def go(client, q):
+    s = ChunkStats()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True, stream_options={"include_usage": True}):
+        s.add()
+    print(s.rate(), "chunks/s")
+# --- near: tokens from usage on an object
+import time
+
+class Stats:
+    def __init__(self):
+        self.tokens = 0
+        self.t0 = time.time()
+
+    def rate(self):
+        return self.tokens / (time.time() - self.t0)
+
+def go(client, q):
+    s = Stats()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True, stream_options={"include_usage": True}):
+        if ch.usage:
+            s.tokens = ch.usage.completion_tokens
+    print(s.rate(), "tok/s")
+# --- near: tokens summed from usage across requests
+import time
+
+def go(client, qs):
+    total, t0 = 0, time.time()
+    for q in qs:
+        n = 0
+        for ch in client.chat.completions.create(model="m", messages=q, stream=True, stream_options={"include_usage": True}):
+            n += 1
+            if ch.usage is not None:
+                total += ch.usage.completion_tokens
+    print("throughput", total / (time.time() - t0), "tok/s")
+# --- near: continuous usage overwritten each chunk
+import time
+
+def go(client, q):
+    tokens, t0 = 0, time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True, stream_options={"include_usage": True, "continuous_usage_stats": True}):
+        tokens = ch.usage.completion_tokens
+        print("tok/s", tokens / (time.time() - t0))
+# --- near: rows per second when saving
+import time, csv
+
+def save(client, rows, path):
+    t0 = time.time()
+    with open(path, "w") as f:
+        w = csv.writer(f)
+        count = 0
+        for r in rows:
+            w.writerow(r)
+            count += 1
+    print(f"{count / (time.time() - t0):.0f} rows/s")
+    for ch in client.chat.completions.create(model="m", messages=[], stream=True):
+        print(ch)
+# --- near: success rate of requests
+import time
+
+def go(client, qs):
+    ok = 0
+    for q in qs:
+        try:
+            for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+                pass
+            ok += 1
+        except Exception:
+            pass
+    print("success rate", ok / len(qs))
+# --- near: time to first chunk average
+import time
+
+def go(client, qs):
+    total = 0.0
+    for q in qs:
+        t0 = time.time()
+        for i, ch in enumerate(client.chat.completions.create(model="m", messages=q, stream=True)):
+            if i == 0:
+                total += time.time() - t0
+    print("avg ttft", total / len(qs))
+# --- near: a progress fraction
+def go(client, q, max_tokens):
+    n = 0
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+        print(f"{n / max_tokens:.0%}")
+# --- near: retokenised by a local function
+import time
+
+def num_tokens(text, tok):
+    return len(tok.encode(text))
+
+def go(client, tok, q):
+    t0, parts = time.time(), []
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        parts.append(ch.choices[0].delta.content or "")
+    return {"tps": num_tokens("".join(parts), tok) / (time.time() - t0)}
+# --- near: bandwidth
+import time, requests
+
+def go(url, body):
+    n, t0 = 0, time.time()
+    with requests.post(url + "/v1/chat/completions", json={**body, "stream": True}, stream=True) as r:
+        for b in r.iter_content(1024):
+            n += len(b)
+    print(n / (time.time() - t0), "bytes/s")
+# --- near: speedup of two measured rates
+def compare(base, spec):
+    return spec["tokens_per_second"] / base["tokens_per_second"]
+
+def go(client, q):
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        print(ch)
+# --- near: number of chunks over number of requests
+def go(client, qs):
+    n = 0
+    for q in qs:
+        for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+            n += 1
+    print("average per request", n / len(qs))
+# --- near: iterations of an agent loop
+import time
+
+def agent(client, task):
+    t0, turns = time.time(), 0
+    while True:
+        turns += 1
+        text = ""
+        for ch in client.chat.completions.create(model="m", messages=task, stream=True):
+            text += ch.choices[0].delta.content or ""
+        if "DONE" in text:
+            break
+    print(f"{turns} turns, {(time.time() - t0) / turns:.1f} s per turn")
