@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import version
-from inspect import signature
+from inspect import getsource, signature
 from typing import TYPE_CHECKING, Any
 
 import openai
@@ -60,7 +60,7 @@ LEFT_OUT: tuple[tuple[str, Callable[[], bool], tuple[str, ...]], ...] = (
     ),
     (
         "this client leaves a response open whose stream was not read to its end",
-        lambda: _HAD_HTTPX,
+        lambda: "close()" not in getsource(openai.Stream.__stream__),
         ("connection_is_free_again", "connection_given_back"),
     ),
     (
