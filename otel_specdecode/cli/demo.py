@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import nullcontext
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -146,8 +145,6 @@ def _console() -> Console:
 
     from otel_specdecode.cli._demo_text import WIDTH
 
-    console = Console(highlight=False, soft_wrap=False)
-    columns = os.environ.get("COLUMNS", "")
-    if not columns.isdigit():
-        console.width = min(console.width, WIDTH)
+    console = Console(highlight=False)
+    console.width = min(console.width, WIDTH)
     return console

@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 FAST = ("--time-scale", "0", "--requests", "2")
 
 
-def run(*arguments: str, **environment: str) -> Result:
-    return CliRunner(env=environment).invoke(command, [*arguments, *FAST])
+# What a terminal or a CI system may have set, and would change the print.
+NEUTRAL = dict.fromkeys(("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"))
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner(env=NEUTRAL).invoke(command, [*arguments, *FAST])
 
 
 def demo(*arguments: str) -> dict[str, Any]:

@@ -27,7 +27,8 @@ NOT_PROGRAMS = (DOCS / "simulator.md", DOCS / "lint")
 WITH_CODE = [
     path
     for path in documents()
-    if blocks(path, "python") and not {path, path.parent} & set(NOT_PROGRAMS)
+    if blocks(path, "python")
+    and not any(path.is_relative_to(page) for page in NOT_PROGRAMS)
 ]
 
 
