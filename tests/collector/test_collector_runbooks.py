@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import generate
 import pytest
 import yaml
 
@@ -57,3 +58,11 @@ def test_there_is_no_page_without_an_alert() -> None:
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for link in re.findall(r"\]\((\w+\.md)\)", page.read_text()):
         assert (PAGES / link).exists(), link
+
+
+def test_dashboards_that_a_page_names_exist() -> None:
+    titles = {dashboard.title for dashboard in generate.DASHBOARDS}
+    text = "".join(page.read_text() for page in PAGES.glob("*.md"))
+    named = re.findall(r"\*(Speculation: [\w ]+)\*", text)
+    assert named
+    assert set(named) <= titles
