@@ -160,13 +160,10 @@ def _touches(finding: Finding, lines: range) -> bool:
 
 def _report(consumer: Consumer) -> None:
     with consumer.lock:
-        ready = consumer.site is not None and consumer.record is not None
-        if consumer.reported or not ready:
+        site, record = consumer.site, consumer.record
+        if consumer.reported or site is None or record is None:
             return
         consumer.reported = True
-    site, record = consumer.site, consumer.record
-    if site is None or record is None:
-        return
     if consumer.recorder is not None:
         consumer.recorder.count_site(site)
     text = _message(site, record)

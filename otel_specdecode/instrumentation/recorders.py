@@ -64,9 +64,3 @@ def _keep_apart(meter_provider: object, recorder: Recorder) -> None:
     if meter_provider is None or meter_provider is shared:
         recorder.use_meter_provider(ours())
         recorder.renew = ours
-
-
-def recorders() -> list[Recorder]:
-    """Return every recorder of this process."""
-    with _lock:
-        return [recorder for *_, recorder in _made]
