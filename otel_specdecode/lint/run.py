@@ -40,6 +40,7 @@ class Report:
         num_files: files looked at.
         num_parsed: files whose text made parsing worthwhile.
         num_suppressed: findings that a comment switched off.
+        stdin_text: the text itself, if it was not read from a file.
     """
 
     findings: tuple[Finding, ...]
@@ -47,6 +48,7 @@ class Report:
     num_files: int
     num_parsed: int
     num_suppressed: int
+    stdin_text: str = ""
 
 
 @contextmanager
@@ -264,4 +266,5 @@ def lint_text(data: bytes, path: str, settings: Settings) -> Report:
         run.note_unreadable(path, error, None)
         return run.report()
     run.lint()
-    return run.report()
+    text = run.project.text(Path(path)).text
+    return replace(run.report(), stdin_text=text)
