@@ -220,11 +220,9 @@ SERVERS = {
 }
 
 
-def record(name: str, server: Server, calls: tuple[Call, ...]) -> dict[str, Any]:
+def record(folder: Path, server: Server, calls: tuple[Call, ...]) -> dict[str, Any]:
     """Make every call, write the responses, and return the manifest's entry."""
-    folder = FOLDER / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder.mkdir()
     entry = {
         "version": VLLM_VERSION,
         "recorded_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -319,7 +317,11 @@ def main() -> None:
                 method, log, metrics=recorded.metrics, extra_flags=recorded.flags
             ) as server:
                 print(f"{name}: started in {server.started_in_s:.0f} s", flush=True)
-                manifest[name] = record(name, server, recorded.calls)
+                entry = record(Path(scratch) / name, server, recorded.calls)
+            # Only a whole recording takes the place of the one before.
+            shutil.rmtree(FOLDER / name, ignore_errors=True)
+            shutil.move(Path(scratch) / name, FOLDER / name)
+        manifest[name] = entry
         manifest_file.write_text(json.dumps(manifest, indent=1) + "\n")
 
 

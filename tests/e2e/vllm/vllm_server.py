@@ -207,6 +207,8 @@ def serve(
 def _environment() -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith("OTEL_")}
     kept.pop("PYTHONPATH", None)
+    # Without byte code every start compiles thousands of modules, twice.
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)
     return {
         **kept,
         "VLLM_CPU_KVCACHE_SPACE": "1",
