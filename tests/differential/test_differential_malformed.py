@@ -175,9 +175,7 @@ BODIES: dict[str, list[bytes | BaseException]] = {
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", BODIES)
-@pytest.mark.parametrize(
-    "content_type", ["text/event-stream", "application/json", "text/html"]
-)
+@pytest.mark.parametrize("content_type", ["text/event-stream", "application/json"])
 def test_a_malformed_body_looks_the_same_to_both_callers(
     name: str, mode: str, content_type: str
 ) -> None:
@@ -194,7 +192,7 @@ def test_a_malformed_body_looks_the_same_to_both_callers(
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("status", [400, 401, 404, 422, 429, 500, 503])
+@pytest.mark.parametrize("status", [400, 422, 429, 500])
 @pytest.mark.parametrize(
     "body",
     [
@@ -255,7 +253,11 @@ def test_a_malformed_plain_response_looks_the_same(name: str, mode: str) -> None
 
 # What stands after the last finish reason and brings nothing is taken for ours, which
 # is where a server that sends such chunks unasked looks different.
-BRINGING = [one for one in MALFORMED.values() if b'"choices": []' not in one]
+BRINGING = [
+    one
+    for one in MALFORMED.values()
+    if b'"choices": []' not in one and b'"usage"' not in one
+]
 FINISH = event(chat_chunk(delta(None, "stop")))
 
 

@@ -94,7 +94,7 @@ def _hold_derived(record: RequestRecord) -> None:
     assert all(text is None or len(text) <= 512 for text in texts)
 
 
-@in_both_forms(bodies(), st.booleans(), short=150)
+@in_both_forms(bodies(), st.booleans(), short=80)
 def test_raw_http_reads_any_stream(body: list[bytes], as_text: bool) -> None:
     lines: list[Any] = b"".join(body).splitlines(keepends=True)
     if as_text:
@@ -108,7 +108,7 @@ def test_raw_http_reads_any_stream(body: list[bytes], as_text: bool) -> None:
     hold_to_the_truth(record, truth_of(b"".join(body)))
 
 
-@in_both_forms(bodies(), st.sampled_from(MODES), short=60)
+@in_both_forms(bodies(), st.sampled_from(MODES), short=25)
 def test_a_wrapped_client_reads_any_stream(body: list[bytes], mode: str) -> None:
     answer = Answer(asked=body)
     record = _clients[mode].record(answer, iterating())
@@ -131,7 +131,7 @@ def test_a_wrapped_client_reads_any_stream(body: list[bytes], mode: str) -> None
     st.sampled_from(
         ["text/event-stream", "TEXT/EVENT-STREAM; charset=x", "", "application/json"]
     ),
-    short=60,
+    short=25,
 )
 def test_any_headers_and_status_look_the_same_to_both_callers(
     body: list[bytes],
@@ -153,7 +153,7 @@ def test_any_headers_and_status_look_the_same_to_both_callers(
     assert wrapped.error == bare.error
 
 
-@in_both_forms(chunks() | hostile, short=100)
+@in_both_forms(chunks() | hostile, short=60)
 def test_any_payload_is_read_or_refused(payload: Any) -> None:
     if not isinstance(payload, dict):
         with pytest.raises(otel_specdecode.PayloadError):

@@ -14,7 +14,7 @@ from otel_specdecode.model import (
     StreamTally,
     UsageOrigin,
 )
-from otel_specdecode.recording import GenAINames, Recorder
+from otel_specdecode.recording import GenAINames, Recorder, StandardMetrics
 
 if TYPE_CHECKING:
     from otel_specdecode.model import RequestRecord
@@ -72,10 +72,17 @@ class Recording:
         self.telemetry = Telemetry()
         self.recorder = Recorder(**self.telemetry.providers, genai_names=names)
 
-    def add(self, *requests: RequestRecord, owned: bool = True) -> None:
+    def add(
+        self,
+        *requests: RequestRecord,
+        standard: StandardMetrics = StandardMetrics.ALL,
+        end_time_ns: int | None = 10**18,
+    ) -> None:
         for request in requests:
             span = self.recorder.start_span("chat asked", {})
-            self.recorder.finish(request, span, owned=owned, end_time_ns=10**18)
+            self.recorder.finish(
+                request, span, standard=standard, end_time_ns=end_time_ns
+            )
 
     def values(self, name: str) -> list[tuple[dict[str, Any], Any]]:
         """Attributes and value, or sum and count, of each data point."""

@@ -9,7 +9,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_streams import record
 from opentelemetry.sdk.metrics import MeterProvider
@@ -17,8 +17,8 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.trace import INVALID_SPAN
 from recorded_requests import Recording, full_stream
 
+from otel_specdecode.recording import StandardMetrics, semconv
 from otel_specdecode.recording import recorder as recorder_module
-from otel_specdecode.recording import semconv
 
 OVERFLOW = {"otel.metric.overflow": True}
 
@@ -29,7 +29,9 @@ def overflown() -> Recording:
     recording = Recording()
     for number in [*range(2_100), 0, 2_099]:
         request = record(num_output_tokens=7, request_model=f"model-{number}")
-        recording.recorder.finish(request, INVALID_SPAN, owned=False, end_time_ns=1)
+        recording.recorder.finish(
+            request, INVALID_SPAN, standard=StandardMetrics.NONE, end_time_ns=None
+        )
     return recording
 
 
@@ -62,6 +64,7 @@ def test_known_attribute_sets_go_on_being_counted_after_an_overflow(
     assert "model-2099" not in counts
 
 
+@settings(max_examples=15)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 50)), max_size=12))
 def test_sums_are_those_of_the_requests_in_any_order(
     requests: list[tuple[int, int]],
@@ -110,7 +113,9 @@ def test_a_restarted_recorder_records_into_the_provider_that_it_is_given() -> No
     # A stream of the parent's that ends in the child is recorded there as well.
     span = recording.recorder.start_span("chat asked", {})
     recording.recorder.restart()
-    recording.recorder.finish(full_stream(), span, owned=True, end_time_ns=1)
+    recording.recorder.finish(
+        full_stream(), span, standard=StandardMetrics.ALL, end_time_ns=1
+    )
     assert made == [provider, provider]
     data = reader.get_metrics_data()
     assert data is not None

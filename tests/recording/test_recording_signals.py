@@ -25,7 +25,7 @@ from otel_specdecode.model import (
     Usage,
     UsageOrigin,
 )
-from otel_specdecode.recording import GenAINames, semconv
+from otel_specdecode.recording import GenAINames, StandardMetrics, semconv
 
 SITE = ChunkCountSite(rule="SPD001", path="bench.py", line=7, function="measure")
 METRICS = (*semconv.COUNTERS, *semconv.HISTOGRAMS)
@@ -321,18 +321,37 @@ def test_only_an_error_has_a_status_and_its_type_is_all_it_says(
     assert recording.telemetry.attributes["specdecode.outcome"] == outcome.value
 
 
-def test_a_neighbours_span_is_enriched_and_left_open(recording: Recording) -> None:
-    recording.add(full_stream(), owned=False)
+@pytest.mark.parametrize(
+    ("standard", "names"),
+    [
+        (StandardMetrics.NONE, set[str]()),
+        (StandardMetrics.TOKENS, {"gen_ai.client.token.usage"}),
+        (
+            StandardMetrics.ALL,
+            {
+                "gen_ai.client.token.usage",
+                "gen_ai.client.operation.duration",
+                "gen_ai.client.operation.time_to_first_chunk",
+            },
+        ),
+    ],
+)
+def test_a_neighbours_span_is_enriched_and_left_open(
+    recording: Recording, standard: StandardMetrics, names: set[str]
+) -> None:
+    recording.add(full_stream(), standard=standard, end_time_ns=None)
     assert recording.telemetry.spans == []
-    standard = {name for name in recording.metric_names if name.startswith("gen_ai")}
-    assert standard == set()
+    emitted = {name for name in recording.metric_names if name.startswith("gen_ai")}
+    assert emitted == names
     assert recording.telemetry.total("requests") == 1
 
 
 def test_a_span_that_nobody_records_costs_no_attributes(recording: Recording) -> None:
     from opentelemetry.trace import INVALID_SPAN
 
-    recording.recorder.finish(full_stream(), INVALID_SPAN, owned=True, end_time_ns=1)
+    recording.recorder.finish(
+        full_stream(), INVALID_SPAN, standard=StandardMetrics.ALL, end_time_ns=1
+    )
     assert recording.telemetry.total("requests") == 1
 
 
