@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 MARK := $(VENV)/.ready-$(shell cat pyproject.toml constraints/dev.txt 2>/dev/null | sha256sum | cut -c1-16)
 
-.PHONY: help setup collector stack constraints demo check test e2e e2e-full matrix soak format clean
+.PHONY: help setup collector stack constraints demo check test e2e e2e-full matrix soak fuzz format clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -48,6 +48,9 @@ matrix: setup ## The suite over old and new versions of openai and OpenTelemetry
 
 soak: setup ## Every ending at random for ten minutes (SECONDS=n); sums compared.
 	$(BIN)/python scripts/soak.py --seconds $(or $(SECONDS),600)
+
+fuzz: ## Search for bytes that break the readers (SECONDS=n).
+	$(PYTHON) scripts/fuzz_adapters.py $(or $(SECONDS),60)
 
 format: setup ## Format, and fix what can be fixed.
 	$(BIN)/ruff check --fix .
