@@ -1,6 +1,7 @@
 """The one place that keeps our own failures away from the caller.
 
-Every hook that runs inside a client call ends in `except Exception` and `failed()`.
+Whatever runs inside a client call is called through `attempt()`, or on the hot path
+ends in `except Exception` and `failed()`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,12 @@ import logging
 import os
 import traceback
 from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Result = TypeVar("Result")
 
 logger = logging.getLogger("otel_specdecode")
 
@@ -17,6 +24,27 @@ RERAISE_VARIABLE = "OTEL_SPECDECODE_RERAISE"
 
 _seen: set[tuple[str, str]] = set()
 _failures: dict[str, int] = {}
+
+
+def attempt(
+    hook: str, ours: Callable[..., Result], *args: Any, **kwargs: Any
+) -> Result | None:
+    """Call a function of ours from inside the caller's; it never raises there.
+
+    Args:
+        hook: what is being done.
+        ours: the function.
+        args: its arguments.
+        kwargs: its keywords.
+
+    Returns:
+        What it returns; `None` when it failed.
+    """
+    try:
+        return ours(*args, **kwargs)
+    except Exception as error:  # noqa: BLE001 (never break the caller)
+        failed(hook, error)
+        return None
 
 
 def failed(hook: str, error: Exception) -> None:

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 class Endable(Protocol):
     """What can be ended."""
 
+    @property
+    def ended(self) -> bool:
+        """Whether it has."""
+        ...
+
     def end(
         self,
         outcome: Outcome,
@@ -60,6 +65,12 @@ def put(observation: Endable) -> None:
     """Queue an observation whose stream is being collected. Takes no lock."""
     _entries.append((observation, monotonic_s(), wall_ns()))
     _wakeups.put(None)
+
+
+def put_unended(observation: Endable) -> None:
+    """Queue an observation unless its request has ended. Takes no lock."""
+    if not observation.ended:
+        put(observation)
 
 
 def flush() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from otel_specdecode.instrumentation._guard import attempt
 from otel_specdecode.model import Outcome
 
 if TYPE_CHECKING:
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from otel_specdecode.instrumentation.observation import Observation
 
     Reading = weakref.ref[Any]
+
+
+_HOOK = "closing a response"
 
 
 def watch_closing(response: Any, chunks: Any, observation: Observation) -> None:
@@ -49,14 +53,14 @@ def _watch_sync(response: Any, reading: Reading, observation: Observation) -> No
     first = [True]
 
     def closed() -> None:
-        _put_back(response, "close", closed, own)
-        ends = bool(first) and not _is_running(reading, "gi_running")
+        attempt(_HOOK, _put_back, response, "close", closed, own)
+        ends = first and attempt(_HOOK, _is_running, reading, "gi_running") is False
         first.clear()
         try:
             close()
         finally:
             if ends:
-                observation.end(Outcome.ABANDONED)
+                attempt(_HOOK, observation.end, Outcome.ABANDONED)
 
     response.close = closed
 
@@ -67,14 +71,14 @@ def _watch_async(response: Any, reading: Reading, observation: Observation) -> N
     first = [True]
 
     async def closed() -> None:
-        _put_back(response, "aclose", closed, own)
-        ends = bool(first) and not _is_running(reading, "ag_running")
+        attempt(_HOOK, _put_back, response, "aclose", closed, own)
+        ends = first and attempt(_HOOK, _is_running, reading, "ag_running") is False
         first.clear()
         try:
             await aclose()
         finally:
             if ends:
-                observation.end(Outcome.ABANDONED)
+                attempt(_HOOK, observation.end, Outcome.ABANDONED)
 
     response.aclose = closed
 

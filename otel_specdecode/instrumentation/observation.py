@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from otel_specdecode.instrumentation import abandoned, captures, consumers
-from otel_specdecode.instrumentation._guard import failed
+from otel_specdecode.instrumentation._guard import attempt, failed
 from otel_specdecode.instrumentation.chunk_gaps import recording_gaps
-from otel_specdecode.instrumentation.chunk_reader import ChunkReader, reader_method
+from otel_specdecode.instrumentation.chunk_reader import (
+    ChunkReader,
+    note_unread,
+    reader_method,
+)
 from otel_specdecode.instrumentation.clock import monotonic_s, wall_ns
 from otel_specdecode.instrumentation.findings import Findings, extras_of
 from otel_specdecode.instrumentation.options import Options
@@ -100,10 +104,11 @@ class Observation:
     def note_consumer(self) -> None:
         """Note the function that asks for the first chunk; called from that step."""
         if self.consumer is None and self.setting.options.chunk_count_check:
-            try:
-                self.consumer = consumers.consumer_here()
-            except Exception as error:  # noqa: BLE001 (never break the caller)
-                failed("finding a consumer", error)
+            self.consumer = consumers.consumer_here()
+
+    def note_unread(self, chunk: Any, at: float, error: Exception) -> bool:
+        """Note a chunk whose reading failed; return whether the caller gets it not."""
+        return note_unread(self.open_reader(), self.view.endpoint, chunk, at, error)
 
     def open_reader(self) -> ChunkReader:
         """Return the reader of this request's chunks, made when first asked for."""
@@ -188,7 +193,7 @@ class Observation:
                 end_time_ns or wall_ns(),
             )
         except Exception as error:  # noqa: BLE001 (never break the caller)
-            self.count_lost()
+            attempt("counting a loss", self.count_lost)
             failed("recording a request", error)
 
     def count_lost(self) -> None:

@@ -8,11 +8,10 @@ and no HTTP library is imported.
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from otel_specdecode.instrumentation import abandoned
-from otel_specdecode.instrumentation._guard import failed
+from otel_specdecode.instrumentation._guard import attempt
 from otel_specdecode.instrumentation.chunk_reader import guarded
 from otel_specdecode.instrumentation.clock import monotonic_s
 from otel_specdecode.instrumentation.sse_reader import STREAM_ERROR, SseReader
@@ -20,11 +19,12 @@ from otel_specdecode.instrumentation.wire_object import WireObject
 from otel_specdecode.model import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Generator, Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from otel_specdecode.instrumentation.observation import Observation
 
 _MOST_JSON_BYTES = 4 * 1024 * 1024
+_HOOK = "reading a raw body"
 _EVENT_STREAM = "text/event-stream"
 
 
@@ -52,46 +52,40 @@ class RawBody:
 
     def __del__(self) -> None:
         # The response was collected, perhaps inside the garbage collector.
-        if not self._observation.ended:
-            abandoned.put(self._observation)
+        observation: Observation | None = getattr(self, "_observation", None)
+        if observation is not None:
+            attempt(_HOOK, abandoned.put_unended, observation)
 
     def see(self, data: bytes) -> None:
         """Look at bytes that are on their way to the caller."""
         if self._observation.parsed or self._observation.ended:
             return
-        try:
-            if self._events is not None:
-                self._events.feed_bytes(data, monotonic_s())
-                self._returned_at = monotonic_s()
-            elif self._json is not None:
-                self._keep(data)
-        except Exception as error:  # noqa: BLE001 (never break the caller)
-            failed("reading a raw body", error)
+        if self._events is not None:
+            self._events.feed_bytes(data, monotonic_s())
+            self._returned_at = monotonic_s()
+        elif self._json is not None:
+            self._keep(data)
 
-    @contextmanager
-    def pulling(self) -> Generator[None]:
-        """Watch one read of the body; the client closes the response inside the last.
+    def begin_read(self) -> None:
+        """Note that the body is read on; the client closes it inside the last read.
 
         Such a closing says nothing. What the read itself comes to does.
         """
-        self._note_return()
         self._pulling = True
-        try:
-            yield
-        except BaseException as error:
-            self._pulling = False
-            if not self._observation.parsed:
-                self._observation.end_with(error)
-            raise
-        self._pulling = False
-        if self._closed:
-            self._finish()
-
-    def _note_return(self) -> None:
         if self._returned_at is not None:
             tally = self._observation.open_reader().tally
             tally.consumer_s += monotonic_s() - self._returned_at
             self._returned_at = None
+
+    def end_read(self, error: BaseException | None = None) -> None:
+        """Note what a read came to."""
+        self._pulling = False
+        if self._observation.parsed:
+            return
+        if error is not None:
+            self._observation.end_with(error)
+        elif self._closed:
+            self._finish()
 
     def close(self) -> None:
         """Note that the response was closed, by its reader or by its last read."""
@@ -102,16 +96,8 @@ class RawBody:
         self._observation.end(Outcome.COMPLETED if done else Outcome.ABANDONED)
 
     def _finish(self) -> None:
-        if self._observation.parsed:
-            return
-        try:
-            if self._json:
-                read_json(self._observation, b"".join(self._json))
-        except Exception as error:  # noqa: BLE001 (never break the caller)
-            failed("reading a raw body", error)
-        self._end_read()
-
-    def _end_read(self) -> None:
+        if self._json:
+            attempt(_HOOK, read_json, self._observation, b"".join(self._json))
         if self._events is not None and self._events.failed:
             self._observation.end(Outcome.ERROR, error_type=STREAM_ERROR)
         else:
@@ -150,11 +136,16 @@ def _watch_sync(response: Any, body: RawBody) -> None:
         source = iter_raw(*args, **kwargs)
         try:
             while True:
-                with body.pulling():
+                attempt(_HOOK, body.begin_read)
+                try:
                     data = next(source, None)
+                except BaseException as error:
+                    attempt(_HOOK, body.end_read, error)
+                    raise
+                attempt(_HOOK, body.end_read)
                 if data is None:
                     return
-                body.see(data)
+                attempt(_HOOK, body.see, data)
                 yield data
         finally:
             source.close()
@@ -163,7 +154,7 @@ def _watch_sync(response: Any, body: RawBody) -> None:
         try:
             close()
         finally:
-            body.close()
+            attempt(_HOOK, body.close)
 
     response.iter_raw, response.close = watched_iter_raw, watched_close
 
@@ -175,11 +166,16 @@ def _watch_async(response: Any, body: RawBody) -> None:
         source = aiter_raw(*args, **kwargs)
         try:
             while True:
-                with body.pulling():
+                attempt(_HOOK, body.begin_read)
+                try:
                     data = await anext(source, None)
+                except BaseException as error:
+                    attempt(_HOOK, body.end_read, error)
+                    raise
+                attempt(_HOOK, body.end_read)
                 if data is None:
                     return
-                body.see(data)
+                attempt(_HOOK, body.see, data)
                 yield data
         finally:
             await source.aclose()
@@ -188,6 +184,6 @@ def _watch_async(response: Any, body: RawBody) -> None:
         try:
             await aclose()
         finally:
-            body.close()
+            attempt(_HOOK, body.close)
 
     response.aiter_raw, response.aclose = watched_aiter_raw, watched_aclose

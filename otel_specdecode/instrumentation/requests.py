@@ -13,7 +13,7 @@ from opentelemetry import trace
 from opentelemetry.instrumentation.utils import is_instrumentation_enabled
 
 from otel_specdecode.instrumentation import abandoned, captures, context
-from otel_specdecode.instrumentation._guard import failed
+from otel_specdecode.instrumentation._guard import attempt
 from otel_specdecode.instrumentation.client_view import view_client
 from otel_specdecode.instrumentation.clock import monotonic_s
 from otel_specdecode.instrumentation.neighbours import neighbour_of
@@ -144,12 +144,7 @@ class Exchange:
         Returns:
             Whether to send it.
         """
-        try:
-            refused = self._without_usage is not None and is_refusal(error)
-        except Exception as ours:  # noqa: BLE001 (never break the caller)
-            failed("reading a refusal", ours)
-            refused = False
-        if not refused:
+        if self._without_usage is None or not is_refusal(error):
             return False
         self.request_options, self._without_usage = self._without_usage, None
         if not self.observation.view.caller_wants_usage:
@@ -159,15 +154,8 @@ class Exchange:
         self.observation.take_back_attempt()
         return True
 
-    def receive(self, result: Any) -> Any:
-        """Read what came back, and hand it on."""
-        try:
-            self._receive(result)
-        except Exception as error:  # noqa: BLE001 (never break the caller)
-            failed("reading a response", error)
-        return result
-
-    def _receive(self, result: Any) -> None:
+    def receive(self, result: Any) -> None:
+        """Read what came back."""
         observation = self.observation
         if self._refused_now:
             refusals.remember(
@@ -198,40 +186,26 @@ class Exchange:
             watch(http_response, observation)
 
 
-class _Attempt:
+class _Entered:
     """Makes a request the current one while the client sends it."""
 
-    __slots__ = ("_context_token", "_observation", "_span_token")
+    __slots__ = ("_context_token", "_span_token")
 
     def __init__(self, observation: Observation) -> None:
-        self._observation = observation
-
-    def __enter__(self) -> None:
-        self._context_token = context.enter(self._observation)
-        span = self._observation.span or trace.INVALID_SPAN
+        self._context_token = context.enter(observation)
+        span = observation.span or trace.INVALID_SPAN
         self._span_token = otel_context.attach(trace.set_span_in_context(span))
 
-    def __exit__(self, *_: object) -> None:
+    def leave(self) -> None:
         # A coroutine that is thrown away may be closed in another context, where
         # there is nothing to undo.
         if context.leave(self._context_token):
             otel_context.detach(self._span_token)
 
 
-def _begin(
-    setting: Setting,
-    client: Any,
-    request_options: Any,
-    stream: bool,  # noqa: FBT001 (as the client calls it)
-    stream_cls: Any,
-) -> Exchange | None:
-    try:
-        return Exchange.begin(
-            setting, client, request_options, stream=stream, stream_cls=stream_cls
-        )
-    except Exception as error:  # noqa: BLE001 (never break the caller)
-        failed("preparing a request", error)
-        return None
+def _leave(entered: _Entered | None) -> None:
+    if entered is not None:
+        attempt("leaving a request", entered.leave)
 
 
 def observed_request(
@@ -258,7 +232,15 @@ def observed_request(
         stream_cls: the client's stream class.
         more: passed on.
     """
-    exchange = _begin(setting, client, options, stream, stream_cls)
+    exchange = attempt(
+        "preparing a request",
+        Exchange.begin,
+        setting,
+        client,
+        options,
+        stream=stream,
+        stream_cls=stream_cls,
+    )
     if exchange is None:
         return send(
             cast_to,
@@ -269,9 +251,10 @@ def observed_request(
             **more,
         )
 
-    def attempt() -> Any:
-        with _Attempt(exchange.observation):
-            return send(
+    def send_once() -> Any:
+        entered = attempt("entering a request", _Entered, exchange.observation)
+        try:
+            result = send(
                 cast_to,
                 exchange.request_options,
                 *positional,
@@ -279,17 +262,21 @@ def observed_request(
                 stream_cls=exchange.stream_cls,
                 **more,
             )
+        finally:
+            _leave(entered)
+        attempt("reading a response", exchange.receive, result)
+        return result
 
     try:
-        return exchange.receive(attempt())
+        return send_once()
     except BaseException as error:
-        if not exchange.take_back(error):
-            exchange.observation.end_with(error)
+        if not attempt("reading a refusal", exchange.take_back, error):
+            attempt("ending a request", exchange.observation.end_with, error)
             raise
     try:
-        return exchange.receive(attempt())
+        return send_once()
     except BaseException as error:
-        exchange.observation.end_with(error)
+        attempt("ending a request", exchange.observation.end_with, error)
         raise
 
 
@@ -306,8 +293,16 @@ async def observed_request_async(
 ) -> Any:
     """Do the async client's `request`, observed; arguments as above."""
     # A coroutine may be thrown away while it waits: then the thread records it.
-    abandoned.ensure_thread()
-    exchange = _begin(setting, client, options, stream, stream_cls)
+    attempt("starting the recording thread", abandoned.ensure_thread)
+    exchange = attempt(
+        "preparing a request",
+        Exchange.begin,
+        setting,
+        client,
+        options,
+        stream=stream,
+        stream_cls=stream_cls,
+    )
     if exchange is None:
         return await send(
             cast_to,
@@ -318,9 +313,10 @@ async def observed_request_async(
             **more,
         )
 
-    async def attempt() -> Any:
-        with _Attempt(exchange.observation):
-            return await send(
+    async def send_once() -> Any:
+        entered = attempt("entering a request", _Entered, exchange.observation)
+        try:
+            result = await send(
                 cast_to,
                 exchange.request_options,
                 *positional,
@@ -328,15 +324,19 @@ async def observed_request_async(
                 stream_cls=exchange.stream_cls,
                 **more,
             )
+        finally:
+            _leave(entered)
+        attempt("reading a response", exchange.receive, result)
+        return result
 
     try:
-        return exchange.receive(await attempt())
+        return await send_once()
     except BaseException as error:
-        if not exchange.take_back(error):
-            exchange.observation.end_with(error)
+        if not attempt("reading a refusal", exchange.take_back, error):
+            attempt("ending a request", exchange.observation.end_with, error)
             raise
     try:
-        return exchange.receive(await attempt())
+        return await send_once()
     except BaseException as error:
-        exchange.observation.end_with(error)
+        attempt("ending a request", exchange.observation.end_with, error)
         raise

@@ -11,8 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from otel_specdecode.instrumentation import abandoned, captures
-from otel_specdecode.instrumentation._guard import failed
-from otel_specdecode.instrumentation.chunk_reader import note_unread
+from otel_specdecode.instrumentation._guard import attempt, failed
 from otel_specdecode.instrumentation.clock import monotonic_s
 from otel_specdecode.instrumentation.closing import watch_closing
 from otel_specdecode.instrumentation.context import current_observation
@@ -37,18 +36,23 @@ class _ObservedSteps:
         self._returned_at: float | None = None
 
     def __del__(self) -> None:
-        # Perhaps inside the garbage collector: queue, never record.
-        try:
-            if not self._observation.ended:
-                abandoned.put(self._observation)
-        except AttributeError:
-            # The constructor failed, so that there is nothing to end.
-            return
+        # Perhaps inside the garbage collector: queue, never record. Where the
+        # constructor failed there is nothing to end.
+        observation: Observation | None = getattr(self, "_observation", None)
+        if observation is not None:
+            attempt("collecting a stream", abandoned.put_unended, observation)
 
-    def _note_unread(self, chunk: Any, at: float, error: Exception) -> bool:
+    def _note_unread(self, chunk: Any, at: float, error: Exception) -> bool | None:
         observation = self._observation
-        reader, endpoint = observation.open_reader(), observation.view.endpoint
-        return note_unread(reader, endpoint, chunk, at, error)
+        return attempt(
+            "passing over a chunk", observation.note_unread, chunk, at, error
+        )
+
+    def _end_with(self, error: BaseException) -> None:
+        attempt("ending a stream", self._observation.end_with, error)
+
+    def _complete(self) -> None:
+        attempt("ending a stream", self._observation.end, Outcome.COMPLETED)
 
 
 class ObservedIterator(_ObservedSteps):
@@ -68,15 +72,15 @@ class ObservedIterator(_ObservedSteps):
         if returned_at is not None:
             self._tally.consumer_s += monotonic_s() - returned_at
         else:
-            self._observation.note_consumer()
+            attempt("finding a consumer", self._observation.note_consumer)
         while True:
             try:
                 chunk = self._next()
             except StopIteration:
-                self._observation.end(Outcome.COMPLETED)
+                self._complete()
                 raise
             except BaseException as error:
-                self._observation.end_with(error)
+                self._end_with(error)
                 raise
             at = monotonic_s()
             try:
@@ -106,15 +110,15 @@ class AsyncObservedIterator(_ObservedSteps):
         if returned_at is not None:
             self._tally.consumer_s += monotonic_s() - returned_at
         else:
-            self._observation.note_consumer()
+            attempt("finding a consumer", self._observation.note_consumer)
         while True:
             try:
                 chunk = await self._next()
             except StopAsyncIteration:
-                self._observation.end(Outcome.COMPLETED)
+                self._complete()
                 raise
             except BaseException as error:
-                self._observation.end_with(error)
+                self._end_with(error)
                 raise
             at = monotonic_s()
             try:
@@ -160,7 +164,7 @@ def _sync_class(stream_cls: Any) -> Any:
             try:
                 parent.close()
             finally:
-                _end_closed(self)
+                attempt("closing a stream", _end_closed, self)
 
     return _named_like(ObservedStream, stream_cls)
 
@@ -186,7 +190,7 @@ def _async_class(stream_cls: Any) -> Any:
             try:
                 await parent.close()
             finally:
-                _end_closed(self)
+                attempt("closing a stream", _end_closed, self)
 
     return _named_like(ObservedAsyncStream, stream_cls)
 
