@@ -17,6 +17,7 @@ from otel_specdecode.lint import (
 )
 from otel_specdecode.lint._frames import Frame
 from otel_specdecode.lint._machine import Machine
+from otel_specdecode.lint._relevance import stream_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -75,6 +76,7 @@ def analyse(
     if find_module is not None and follow_imports:
         machine.find_module = find_module
     with deep_recursion():
+        machine.hot_lines = None if follow_imports else stream_lines(module)
         for _ in range(MAX_ROUNDS):
             machine.begin_round(MAX_STATEMENTS)
             machine.run_module(module)
@@ -85,6 +87,9 @@ def analyse(
             # Without a stream there is nothing that a second round could find.
             if not machine.has_stream:
                 break
+            if machine.hot_lines is not None:
+                machine.hot_lines = None  # what is streamed may be counted anywhere
+                machine.changed = True
             if find_module is not None and machine.find_module is not find_module:
                 machine.find_module = find_module
             elif not machine.changed:

@@ -112,7 +112,9 @@ def read_field(
             shared.path or path, shared.steps,
         )  # fmt: skip
     named = _by_name(key, 0)
-    if named is not None:
+    is_own = any(thing.kind == "instance" for thing in base.things)
+    # A field of an object of these files is what they put there, whatever its name.
+    if named is not None and not (is_own and named.tags & t.TOKENS):
         return named
     return Value(path=path if not is_key else "")
 

@@ -139,21 +139,23 @@ def _through_partial(machine: Machine, made: Call, definition: Definition) -> Va
 
 def _label_arguments(machine: Machine, made: Call) -> None:
     """Let what a call says about its arguments name the rates among them."""
+    rates = frozenset[int]().union(
+        *(value.rates for value in (*made.args, *made.kwargs.values()))
+    )
+    if not rates:
+        return  # nearly every call
     _formatting.neighbours(machine, made.node.args, made.args)
-    values = [*made.args, *made.kwargs.values()]
     labels: set[str] = set()
     if says_tokens(made.name) or says_other_unit(made.name):
         labels.add(made.name)
     if made.receiver is not None:
         for thing in made.receiver.things:
             labels |= thing.labels
-        if isinstance(made.node.func, ast.Attribute):
-            named = dotted(made.node.func.value).rpartition(".")[2]
-            if made.name in _library.METRIC_CALLS and named:
-                labels.add(named)
-    for value in values:
-        for label in labels:
-            machine.label(value.rates, label)
+        if made.name in _library.METRIC_CALLS:
+            owner = dotted(made.node.func).rpartition(".")[0]
+            labels.add(owner.rpartition(".")[2])
+    for label in labels:
+        machine.label(rates, label)
     if made.args and made.args[0].texts and made.name in _library.LOG_CALLS:
         text = " ".join(sorted(made.args[0].texts))
         _formatting.template(machine, text, made.args[1:], {})
@@ -162,32 +164,29 @@ def _label_arguments(machine: Machine, made: Call) -> None:
 def _unknown(machine: Machine, made: Call) -> Value:
     """A function we do not know: functions handed to it are run."""
     values = [*made.args, *made.kwargs.values()]
+    tags = 0
     for value in values:
+        tags |= value.tags
         if any(thing.kind == "function" for thing in value.things):
             machine.run_unknown(machine, value, made.frame)
-    if not _is_constructor(made.name):
-        pass
-    else:
+    if made.name[:1].isupper():
+        # A class from elsewhere: its keywords are most likely its fields.
         for key, value in made.kwargs.items():
             machine.share(machine.loose, key, value)
             machine.share(machine.named, key, value)
-    everything = join_all(values)
     if made.receiver is not None and made.receiver.tags & t.CHUNK:
-        everything = join(everything, Value(made.receiver.tags & _CARRIED))
-    carried = everything.tags & _CARRIED
-    things = (
-        frozenset(thing for thing in everything.things if thing.kind == "stream")
-        if carried & t.STREAM
-        else frozenset[Value]()
-    )
+        tags |= made.receiver.tags
+    tags &= _CARRIED
+    path = f"{made.path}()" if made.path else ""
+    is_text = made.name in _library.TEXT_CALLS
+    if not tags & ~t.STRONG and not is_text:
+        return Value(path=path)
+    everything = join_all(values)
+    streams = frozenset(x for x in everything.things if x.kind == "stream")
     return Value(
-        carried if carried & ~t.STRONG else 0,
-        things,  # type: ignore[arg-type]
-        rates=everything.rates if made.name in _library.TEXT_CALLS else frozenset(),
-        path=f"{made.path}()" if made.path else "",
+        tags if tags & ~t.STRONG else 0,
+        streams if tags & t.STREAM else frozenset(),
+        rates=everything.rates if is_text else frozenset(),
+        path=path,
         steps=everything.steps,
     )
-
-
-def _is_constructor(name: str) -> bool:
-    return name[:1].isupper()

@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from otel_specdecode.lint._machine import Machine
 
 
-def _constant(_machine: Machine, node: ast.Constant, _frame: Frame) -> Value:
+def _constant(machine: Machine, node: ast.Constant, _frame: Frame) -> Value:
+    known = machine.constants.get(node)
+    if known is None:
+        known = machine.constants[node] = _value_of_constant(node)
+    return known
+
+
+def _value_of_constant(node: ast.Constant) -> Value:
     match node.value:
         case True:
             return Value(t.TRUE | t.ONE)

@@ -16,6 +16,7 @@ from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._attributes import bind_member, class_member
 from otel_specdecode.lint._frames import Env, Frame
 from otel_specdecode.lint._heap import Heap
+from otel_specdecode.lint._relevance import touches
 from otel_specdecode.lint._values import (
     UNKNOWN,
     Definition,
@@ -42,6 +43,7 @@ class Machine(Heap):
 
     Attributes:
         facts: what was found so far.
+        hot_lines: only functions with one of these lines are run; `None` for all.
     """
 
     def __init__(
@@ -63,12 +65,14 @@ class Machine(Heap):
         self.memo: dict[tuple[object, ...], Value] = {}
         self.earlier: dict[tuple[object, ...], Value] = {}
         self.called: set[ast.AST] = set()
+        self.constants: dict[ast.Constant, Value] = {}
         self.operations: dict[ast.AugAssign, ast.BinOp] = {}
         self.rate_numbers: dict[tuple[ast.AST, RateKind], int] = {}
         self.seen_rates: set[int] = set()
         self.called_modules: set[Module] = set()
         self.depth = 0
         self.budget = 0
+        self.hot_lines: list[int] | None = None
         self.find_module: Callable[[Module, str, int], Module | None] = (
             lambda _module, _name, _level: None
         )
@@ -191,6 +195,8 @@ class Machine(Heap):
     def run_uncalled(self, body: Iterable[ast.stmt], frame: Frame) -> None:
         """Run the functions defined here that nothing read so far calls."""
         for node in body:
+            if self.hot_lines is not None and not touches(node, self.hot_lines):
+                continue
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 if node not in self.called:
                     self.run_unknown(self, self.lookup(node.name, frame), frame)
@@ -217,7 +223,11 @@ class Machine(Heap):
             return
         for method in node.body:
             if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
-                if method in self.called:
+                if method in self.called or (
+                    self.hot_lines is not None
+                    and method.name != "__init__"
+                    and not touches(method, self.hot_lines)
+                ):
                     continue
                 bound = self.bound_to_class(value, method.name, frame)
                 if bound is not None:

@@ -33,6 +33,21 @@ class Module:
         return split_lines(self.text)
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """Every node of the tree, in no particular order; walked once for all."""
+        found: list[ast.AST] = [self.tree]
+        for node in found:  # grows while it is read
+            for name in node._fields:
+                child = getattr(node, name, None)
+                if isinstance(child, list):
+                    found += [x for x in child if isinstance(x, ast.AST)]  # pyright: ignore[reportUnknownVariableType]
+                elif isinstance(child, ast.AST) and not isinstance(
+                    child, ast.expr_context
+                ):
+                    found.append(child)
+        return found
+
+    @cached_property
     def _starts(self) -> list[int]:
         starts = [0]
         for line in self.lines:

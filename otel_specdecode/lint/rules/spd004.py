@@ -92,7 +92,7 @@ def may_apply(text: str) -> bool:
 def check(source: Source) -> Iterator[Finding]:
     """Report means over the ratios of single requests."""
     ratios = _Ratios(source)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.expr) and ratios.is_mean(node):
             yield source.finding(CODE, node, MESSAGE)
 
@@ -104,7 +104,7 @@ class _Ratios:
         self._source = source
         self._appended: dict[str, list[ast.expr]] = {}
         self._added: dict[str, list[ast.expr]] = {}
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             self._note(node)
 
     def _note(self, node: ast.AST) -> None:

@@ -96,7 +96,7 @@ def may_apply(text: str) -> bool:
 def check(source: Source) -> Iterator[Finding]:
     """Report fields whose absence becomes 0 on the way to a number."""
     flow = _Flow(source)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         name = _taken_as_zero(node)
         if name and isinstance(node, ast.expr) and flow.reaches_number(node):
             yield source.finding(CODE, node, _message(name))
@@ -165,7 +165,7 @@ class _Flow:
         self._source = source
         self._reads: dict[str, list[ast.expr]] = {}
         self._calls: dict[str, list[ast.expr]] = {}
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if isinstance(node, ast.Call):
                 called = field_name(node.func)
                 self._calls.setdefault(called, []).append(node)

@@ -86,7 +86,7 @@ def may_apply(text: str) -> bool:
 def check(source: Source) -> Iterator[Finding]:
     """Report divisions of counters that were read once."""
     readings = _Readings(source)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         match node:
             case ast.BinOp(op=ast.Div(), left=left, right=right):
                 if readings.is_reading(left) or readings.is_reading(right):
@@ -114,7 +114,7 @@ class _Readings:
         self._source = source
         self._functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
         self._calls: dict[str, list[ast.Call]] = {}
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 self._functions[node.name] = node
             elif isinstance(node, ast.Call):
