@@ -69,7 +69,7 @@ def test_a_collector_that_fails_neither_delays_calls_nor_the_end(
 ) -> None:
     with collector() as endpoint:
         ended = bench.run(
-            *PROGRAM,
+            *(*PROGRAM, "impatient"),
             protocol=protocol,
             OTEL_EXPORTER_OTLP_ENDPOINT=endpoint,
             **FOREVER,

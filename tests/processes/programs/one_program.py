@@ -10,7 +10,8 @@ from openai import OpenAI
 import otel_specdecode
 
 if "configure" in sys.argv:
-    otel_specdecode.configure(metric_export_interval_s=0.02, exit_timeout_s=0.2)
+    patience_s = 0.2 if "impatient" in sys.argv else 60
+    otel_specdecode.configure(metric_export_interval_s=0.02, exit_timeout_s=patience_s)
 
 client = OpenAI(base_url=os.environ["SIMULATOR_URL"], api_key="unused")
 if "configure" in sys.argv:
