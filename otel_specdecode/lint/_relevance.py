@@ -66,10 +66,8 @@ def touches(node: ast.stmt, lines: list[int]) -> bool:
     return found < len(lines) and lines[found] <= (node.end_lineno or node.lineno)
 
 
-_KINDS = frozenset(
-    (ast.Attribute, ast.Name, ast.Constant, ast.keyword)
-    + (ast.FunctionDef, ast.AsyncFunctionDef)
-)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_KINDS = frozenset((ast.Attribute, ast.Name, ast.Constant, ast.keyword, *_FUNCTIONS))
 
 
 def _is_hit(node: ast.AST) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import sys
 import tokenize
 import warnings
 from dataclasses import dataclass
@@ -35,6 +36,10 @@ class SourceText:
     text: str
     encoding: str = "utf-8"
     cells: CellMap | None = None
+
+
+_VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
+"""The grammar is the running interpreter's: newer syntax needs a newer one."""
 
 
 class UnreadableError(LintSourceError):
@@ -102,7 +107,7 @@ def parse(source: SourceText, name: str = "", *, is_package: bool = False) -> Mo
             warnings.simplefilter("ignore")
             tree = ast.parse(source.text)
     except SyntaxError as error:
-        message = f"syntax error: {error.msg}"
+        message = f"syntax error: {error.msg} (read as Python {_VERSION})"
         raise UnreadableError(message, error.lineno or 1, error.offset or 1) from error
     except ValueError as error:
         raise UnreadableError(f"not Python source: {error}") from error

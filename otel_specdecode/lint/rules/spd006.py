@@ -72,6 +72,7 @@ COUNTER = re.compile(
 _DIFFERENCE = re.compile(
     r"(?i)(?:^|_)(?:delta|diff|difference|increase|since|subtract|change|rate)"
 )
+_STATISTIC = re.compile(r"(?i)total|delta|increase|diff|rate|avg|mean|sum")
 _QUERY_DIFFERENCE = re.compile(r"\b(?:rate|irate|increase|delta|idelta)\s*\(")
 _WORDS = ("spec_decode_num_", "spec_verify_calls", "trtllm_spec_decode_")
 _DEPTH = 6
@@ -170,6 +171,8 @@ class _Readings:
         )
         if not names_counter or _DIFFERENCE.search(function):
             return False
+        if any(_STATISTIC.fullmatch(constant_text(self._source, x)) for x in node.args):
+            return False  # a summary of the run, such as AIPerf's, is asked for
         if function == "get" and isinstance(node.func, ast.Attribute):
             return self._is_snapshot(node.func.value, depth)
         return not self._subtracts(function)

@@ -170,3 +170,11 @@ HELP = """
 acceptance = vllm:spec_decode_num_accepted_tokens_total / vllm:spec_decode_num_draft_tokens_total,
 each as the difference of two readings.
 """
+# --- near: a statistic of the run, named beside the counter
+def stat(metrics, name, statistic):
+    return metrics[name]["stats"].get(statistic)
+
+def report(metrics):
+    accepted = stat(metrics, "vllm:spec_decode_num_accepted_tokens", "total")
+    drafts = stat(metrics, "vllm:spec_decode_num_drafts", "total")
+    return accepted / drafts + 1
