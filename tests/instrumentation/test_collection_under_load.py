@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from callers import Caller
-from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 from scripted_wire import Wire, answer
 
 import otel_specdecode
-from otel_specdecode.instrumentation import abandoned
+from otel_specdecode.instrumentation import abandoned, captures
 from otel_specdecode.recording import _sums, recorder
 
 if TYPE_CHECKING:
@@ -105,17 +104,18 @@ def test_nothing_hangs_and_nothing_is_lost(
 
 
 def test_a_flush_waits_for_what_another_thread_is_recording(
-    telemetry: Telemetry,
+    telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recording, go_on = threading.Event(), threading.Event()
 
-    class Slow(SpanProcessor):
-        def on_end(self, span: ReadableSpan) -> None:
-            if threading.current_thread().name == "otel-specdecode-abandoned":
-                recording.set()
-                go_on.wait(LONGEST_WAIT_S)
+    def collect_slowly(record: Any) -> None:
+        if threading.current_thread().name == "otel-specdecode-abandoned":
+            recording.set()
+            go_on.wait(LONGEST_WAIT_S)
+        collect(record)
 
-    telemetry.tracer_provider.add_span_processor(Slow())
+    collect = captures.collect
+    monkeypatch.setattr(captures, "collect", collect_slowly)
     client = SYNC.wrapped(Wire(answer), telemetry)
     stream: Any = client.chat.completions.create(**SYNC.request(stream=True))
     next(stream)
