@@ -36,7 +36,8 @@ pytestmark = pytest.mark.e2e
 # Long, so that what happens to the first and to the last chunk weighs little.
 _LONG_ANSWER = request(stream=True, max_tokens=320, extra_body={"ignore_eos": True})
 _TPOT_TOLERANCE = 0.05
-_TRIES = 4
+_TRIES = 5
+_ENOUGH = 6
 _ENDLESS = request(stream=True, max_tokens=1500, extra_body={"ignore_eos": True})
 _LEFT_AFTER = 8
 
@@ -171,18 +172,30 @@ def test_a_caller_who_did_not_ask_for_usage_never_sees_it(server: Server) -> Non
 def test_time_per_output_token_is_the_engines_own_within_five_percent(
     server: Server, figures: list[str]
 ) -> None:
-    # A busy machine can take the client off its processor between a chunk's arrival
-    # and its reading: 0.4 s was seen, as long as a whole answer. That befalls one try
-    # or another; what is wrong with the formula is wrong in every one of them.
+    prompt: list[RequestRecord] = []
     for _ in range(_TRIES):
         with otel_specdecode.capture() as records:
             send(server.url, [_LONG_ANSWER] * 8, Way.SYNC_1, continuous_usage=True)
         figures.append(_compared(server, "one at a time", records))
-        client_s, engine_s = Totals.of(records).tpot_s, _engine_tpot_s(records)
-        if abs(client_s / engine_s - 1) <= _TPOT_TOLERANCE:
+        prompt += filter(_was_read_promptly, records)
+        if len(prompt) >= _ENOUGH:
             break
-    assert {record.first_chunk for record in records} == {FirstChunk.COUNTED}
-    assert client_s == pytest.approx(engine_s, rel=_TPOT_TOLERANCE)
+    assert len(prompt) >= _ENOUGH, "this machine is too busy to compare two clocks"
+    assert {record.first_chunk for record in prompt} == {FirstChunk.COUNTED}
+    assert Totals.of(prompt).tpot_s == pytest.approx(
+        _engine_tpot_s(prompt), rel=_TPOT_TOLERANCE
+    )
+
+
+def _was_read_promptly(record: RequestRecord) -> bool:
+    """Say whether the client was there when the first chunk came.
+
+    A busy machine takes it off its processor in between: 0.4 s was seen, as long as a
+    whole answer, and TPOT by the client's clock is that much too short.
+    """
+    engine = record.server_timing
+    late_s = record.ttft_s - engine.queue_s - engine.prefill_s
+    return late_s < 0.8 * _TPOT_TOLERANCE * engine.decode_s
 
 
 def test_time_per_output_token_is_shown_beside_the_engines_at_eight_at_once(

@@ -261,12 +261,22 @@ def _tail(log: Path, num_lines: int = 40) -> str:
 def _stop(process: subprocess.Popen[bytes]) -> None:
     """End the whole group: the engine is a child of the process that we started."""
     for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-        except ProcessLookupError:
-            break
+        if not _signal_group(process, number):
+            return
         try:
             process.wait(_STOP_LIMIT_S)
         except subprocess.TimeoutExpired:
             continue
-    process.wait()
+    # Those that were killed are gone once their new parent has taken note.
+    gives_up_at = time.monotonic() + _STOP_LIMIT_S
+    while _signal_group(process, 0) and time.monotonic() < gives_up_at:
+        time.sleep(0.05)
+
+
+def _signal_group(process: subprocess.Popen[bytes], number: int) -> bool:
+    """Send a signal; return False when nobody is left to receive it."""
+    try:
+        os.killpg(process.pid, number)
+    except ProcessLookupError:
+        return False
+    return True
