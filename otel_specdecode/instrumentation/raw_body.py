@@ -64,7 +64,7 @@ class RawBody:
             self._events.feed_bytes(data, monotonic_s())
             self._returned_at = monotonic_s()
         elif self._json is not None:
-            self._keep(data)
+            self._keep(self._json, data)
 
     def begin_read(self) -> None:
         """Note that the body is read on; the client closes it inside the last read.
@@ -103,12 +103,12 @@ class RawBody:
         else:
             self._observation.end(Outcome.COMPLETED)
 
-    def _keep(self, data: bytes) -> None:
+    def _keep(self, parts: list[bytes], data: bytes) -> None:
         self._num_bytes += len(data)
         if self._num_bytes > _MOST_JSON_BYTES:
             self._json = None
-        elif self._json is not None:
-            self._json.append(data)
+        else:
+            parts.append(data)
 
 
 def read_json(observation: Observation, content: bytes) -> None:

@@ -203,11 +203,6 @@ class _Entered:
             otel_context.detach(self._span_token)
 
 
-def _leave(entered: _Entered | None) -> None:
-    if entered is not None:
-        attempt("leaving a request", entered.leave)
-
-
 def observed_request(
     setting: Setting,
     send: Callable[..., Any],
@@ -253,6 +248,16 @@ def observed_request(
 
     def send_once() -> Any:
         entered = attempt("entering a request", _Entered, exchange.observation)
+        if entered is None:
+            # Nobody would observe the stream, nor hide what it was asked for.
+            return send(
+                cast_to,
+                options,
+                *positional,
+                stream=stream,
+                stream_cls=stream_cls,
+                **more,
+            )
         try:
             result = send(
                 cast_to,
@@ -263,7 +268,7 @@ def observed_request(
                 **more,
             )
         finally:
-            _leave(entered)
+            attempt("leaving a request", entered.leave)
         attempt("reading a response", exchange.receive, result)
         return result
 
@@ -315,6 +320,16 @@ async def observed_request_async(
 
     async def send_once() -> Any:
         entered = attempt("entering a request", _Entered, exchange.observation)
+        if entered is None:
+            # Nobody would observe the stream, nor hide what it was asked for.
+            return await send(
+                cast_to,
+                options,
+                *positional,
+                stream=stream,
+                stream_cls=stream_cls,
+                **more,
+            )
         try:
             result = await send(
                 cast_to,
@@ -325,7 +340,7 @@ async def observed_request_async(
                 **more,
             )
         finally:
-            _leave(entered)
+            attempt("leaving a request", entered.leave)
         attempt("reading a response", exchange.receive, result)
         return result
 

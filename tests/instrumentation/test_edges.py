@@ -81,6 +81,10 @@ def test_the_application_is_not_looked_for_too_far_up(telemetry: Telemetry) -> N
     names["deep"](70, names["call"])
     assert "code.file.path" not in telemetry.attributes
 
+    names["stream"] = client.chat.completions.create(**SYNC.request(stream=True))
+    exec("def read():\n    return list(stream)\n", names)
+    assert len(names["deep"](70, names["read"])) == 4
+
 
 async def test_a_coroutine_thrown_away_in_another_context_leaves_that_one_alone(
     telemetry: Telemetry,

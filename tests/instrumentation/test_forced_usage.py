@@ -361,6 +361,34 @@ async def test_where_usage_comes_unasked_on_every_chunk_nothing_is_hidden(
     assert telemetry.requests() == [("completed", "unasked", "present")]
 
 
+async def test_a_block_without_a_count_is_no_usage(telemetry: Telemetry) -> None:
+    chunks = [*ANSWER, chat_chunk(usage={}), USAGE_CHUNK]
+    seen, sent = await both(chunks, telemetry)
+    assert seen == sent[: len(ANSWER)]
+    assert telemetry.requests() == FORCED
+
+
+async def test_usage_beside_an_empty_end_of_a_text_completion(
+    telemetry: Telemetry,
+) -> None:
+    caller = Caller("sync", "completions")
+    last = text_chunk(text("", "stop"), usage=usage(7), metrics=ACCEPTANCE)
+    wire = Wire(streaming(text_chunk(text("one")), last))
+    client = caller.wrapped(wire, telemetry)
+    assert len(await caller.read(await caller.stream(client))) == 2
+    assert telemetry.requests() == [("completed", "unasked", "present")]
+    assert telemetry.attributes["specdecode.num_content_chunks"] == 1
+
+
+async def test_content_after_the_last_count_leaves_the_tokens_unknown(
+    telemetry: Telemetry,
+) -> None:
+    counted = ANSWER[1] | {"usage": usage(1)}
+    await both([ANSWER[0], counted, *ANSWER[2:]], telemetry)
+    assert "gen_ai.usage.output_tokens" not in telemetry.attributes
+    assert telemetry.attributes["gen_ai.usage.input_tokens"] == 5
+
+
 async def test_usage_of_null_on_every_chunk_changes_nothing(
     telemetry: Telemetry,
 ) -> None:

@@ -116,6 +116,8 @@ FAULTS: list[tuple[str, Any, str, Any, str]] = [
     ("the recorder", Recorder, "finish", streamed, "recording a request"),
     ("an attempt", wrapping, "current_observation", plain, "noting an attempt"),
     ("a copy", wrapping, "hook_client", copied, "wrapping a copied client"),
+    ("the context", requests.context, "enter", streamed, "entering a request"),
+    ("the context", requests.context, "leave", streamed, "leaving a request"),
     ("the consumer", consumers, "consumer_here", streamed, "finding a consumer"),
     ("an event", findings.Findings, "note_identity", responses, "reading a chunk"),
     ("a raw body", raw_body, "RawBody", raw_json, "reading a response"),
@@ -236,8 +238,9 @@ def test_a_failure_without_a_place_is_logged_all_the_same(
 
 
 def test_a_finaliser_of_a_stream_that_was_never_made_is_silent() -> None:
-    half_made = streams.ObservedIterator.__new__(streams.ObservedIterator)
-    half_made.__del__()
+    for kind in (streams.ObservedIterator, raw_body.RawBody):
+        half_made: Any = kind.__new__(kind)
+        half_made.__del__()
     assert not abandoned._entries
 
 

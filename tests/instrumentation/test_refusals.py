@@ -303,7 +303,8 @@ async def test_a_refusal_is_found_however_it_is_nested(
     payload: Json, telemetry: Telemetry
 ) -> None:
     wire = Wire(refusing(400, payload))
-    await served(SYNC, SYNC.wrapped(wire, telemetry), model=f"nested-{len(payload)}")
+    await served(SYNC, SYNC.wrapped(wire, telemetry), model=f"nested {payload}")
+    assert len(wire.bodies) == 2
     assert telemetry.requests()[0][0] == "completed"
 
 
