@@ -18,12 +18,12 @@ from otel_specdecode.lint import (
 from otel_specdecode.lint._frames import Frame
 from otel_specdecode.lint._machine import Machine
 from otel_specdecode.lint._relevance import stream_lines
+from otel_specdecode.lint.facts import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from otel_specdecode.lint._modules import Module
-    from otel_specdecode.lint.facts import Facts
 
 MAX_ROUNDS = 4
 MAX_STATEMENTS = 30_000
@@ -66,6 +66,9 @@ def analyse(
         follow_imports: follow them even if the file itself has no stream. Otherwise
             that costs time and finds nothing.
     """
+    hot_lines = None if follow_imports else stream_lines(module)
+    if hot_lines == []:
+        return Facts()
     machine = Machine(
         _EXPRESSIONS,
         _statements.STATEMENTS,
@@ -76,7 +79,7 @@ def analyse(
     if find_module is not None and follow_imports:
         machine.find_module = find_module
     with deep_recursion():
-        machine.hot_lines = None if follow_imports else stream_lines(module)
+        machine.hot_lines = hot_lines
         for _ in range(MAX_ROUNDS):
             machine.begin_round(MAX_STATEMENTS)
             machine.run_module(module)

@@ -26,6 +26,8 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 MAX_DEPTH = 24
 MAX_STATEMENTS_PER_ENTRY = 10_000
 """What one function that nothing calls may use up, so that the others get a turn."""
+MAX_WITHOUT_STREAM = 2_000
+"""The same while no stream was met: long enough to meet one, if it is there."""
 PER_CHUNK_CALLBACKS = frozenset(
     "on_llm_new_token on_new_token on_token on_chunk on_stream_chunk on_delta "
     "on_text_delta handle_chunk".split()
@@ -274,7 +276,8 @@ def run_unknown(
             continue
         if machine.budget <= 0 or machine.depth >= MAX_DEPTH:
             return
-        spare = max(0, machine.budget - MAX_STATEMENTS_PER_ENTRY)
+        allowed = MAX_STATEMENTS_PER_ENTRY if machine.has_stream else MAX_WITHOUT_STREAM
+        spare = max(0, machine.budget - allowed)
         machine.budget -= spare
         machine.depth += 1
         machine.called.add(node)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import cast
+
+_PLAIN = frozenset((int, str, type(None)))
 
 
 @dataclass(eq=False)
@@ -37,14 +40,15 @@ class Module:
         """Every node of the tree, in no particular order; walked once for all."""
         found: list[ast.AST] = [self.tree]
         for node in found:  # grows while it is read
-            for name in node._fields:
-                child = getattr(node, name, None)
+            # The instance's own dict: twice as fast as `_fields` and `getattr`.
+            for child in node.__dict__.values():
+                if child.__class__ in _PLAIN:
+                    continue
                 if isinstance(child, list):
-                    found += [x for x in child if isinstance(x, ast.AST)]  # pyright: ignore[reportUnknownVariableType]
-                elif isinstance(child, ast.AST) and not isinstance(
-                    child, ast.expr_context
-                ):
-                    found.append(child)
+                    parts = cast("list[object]", child)
+                    found += [part for part in parts if isinstance(part, ast.AST)]
+                elif isinstance(child, ast.AST) and child.__dict__:
+                    found.append(child)  # without those that only mark a context
         return found
 
     @cached_property

@@ -15,7 +15,7 @@ _NAMES = frozenset(
     "aiter_text iter_text iter_raw aiter_raw iter_any iter_chunked iter_sse aiter_sse "
     "events connect_sse aconnect_sse response_gen async_response_gen text_stream "
     "readline readlines delta chat_stream generate_content_stream converse_stream "
-    "invoke_model_with_response_stream send_message_stream stream_async split "
+    "invoke_model_with_response_stream send_message_stream stream_async "
     "on_llm_new_token create acreate completion acompletion text_completion post "
     "urlopen Request".split()
 )
