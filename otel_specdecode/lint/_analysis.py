@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 MAX_ROUNDS = 4
 MAX_STATEMENTS = 30_000
 """Statements run in one round, repetitions counted: bounds hostile input."""
+MAX_STATEMENTS_OF_IMPORTER = 6_000
+"""The same for a file that only imports a stream: many files import one package."""
 DEEP = 20_000
 
 _EXPRESSIONS = {**_expressions.EXPRESSIONS, ast.Call: _calls.call}
@@ -80,8 +82,9 @@ def analyse(
         machine.find_module = find_module
     with deep_recursion():
         machine.hot_lines = hot_lines
+        budget = MAX_STATEMENTS_OF_IMPORTER if follow_imports else MAX_STATEMENTS
         for _ in range(MAX_ROUNDS):
-            machine.begin_round(MAX_STATEMENTS)
+            machine.begin_round(budget)
             machine.run_module(module)
             machine.run_uncalled(
                 module.tree.body, Frame(module, machine.globals_of(module))

@@ -35,6 +35,13 @@ _ALWAYS_STREAMS = re.compile(
     r"|send_message_stream|invoke_model_with_response_stream|stream_generate_content)$"
 )
 _NO_USAGE_OPTION = re.compile(r"^(?:groq|anthropic|mistralai|cohere|ollama|zhipuai)\.")
+_VENDOR_SDK = re.compile(
+    r"^\s*(?:from|import)\s+(?:groq|cerebras|together|llama_api_client|mistralai|cohere"
+    r"|zhipuai|huggingface_hub|sambanova)\b",
+    re.MULTILINE,
+)
+"""SDKs of the same shape whose streams end with usage unasked."""
+_OPENAI_SDK = re.compile(r"^\s*(?:from|import)\s+(?:openai|litellm)\b", re.MULTILINE)
 _LITELLM = re.compile(r"(?:^|\.)litellm\.(?:\w+\.)*a?(?:text_)?completion$")
 _LITELLM_ROUTER = re.compile(r"litellm\.(?:\w+\.)*Router\(\)\.a?(?:text_)?completion$")
 _FRAMEWORK_STREAM = frozenset(
@@ -79,7 +86,7 @@ def sdk_stream(machine: Machine, call: Call) -> Value | None:
         if not is_helper and not _is_true(call.kwargs.get("stream")):
             return None
         request = None
-        if not _NO_USAGE_OPTION.match(path):
+        if not _is_other_vendor(path, call.frame.module):
             request = _note_sdk_request(machine, call)
         return _stream(machine, call, request)
     if _OTHER_SDK.search(path):
@@ -91,6 +98,13 @@ def sdk_stream(machine: Machine, call: Call) -> Value | None:
     if call.name in _FRAMEWORK_STREAM and call.receiver is not None:
         return _framework_stream(machine, call)
     return None
+
+
+def _is_other_vendor(path: str, module: Module) -> bool:
+    """Whether the client is another vendor's, which knows no usage option."""
+    if _NO_USAGE_OPTION.match(path):
+        return True
+    return bool(_VENDOR_SDK.search(module.text)) and not _OPENAI_SDK.search(module.text)
 
 
 def _framework_stream(machine: Machine, call: Call) -> Value | None:

@@ -268,3 +268,15 @@ def defaults():
 
 def go(client, q, **kwargs):
     return client.chat.completions.create(model="m", messages=q, stream=True, **kwargs)
+# --- near: another vendor's client, made by a method
+from cerebras.cloud.sdk import Cerebras as CerebrasClient
+
+class Model:
+    def get_client(self):
+        if self.client:
+            return self.client
+        self.client = CerebrasClient(api_key="x")
+        return self.client
+
+    def stream(self, q):
+        yield from self.get_client().chat.completions.create(model="m", messages=q, stream=True)
