@@ -22,13 +22,16 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from otel_specdecode.lint.discovery import find_files
 from otel_specdecode.lint.registry import RULES
 from otel_specdecode.lint.run import lint_files
 from otel_specdecode.lint.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SETTINGS = Settings(
     exclude=("__pycache__", "site-packages", "test", "tests", "idle_test"),

@@ -1,9 +1,9 @@
 """`otel-specdecode lint`: find code that takes streamed chunks for tokens.
 
-The options are argparse's, not click's: editors and commit hooks start this command for
-one file at a time, and importing click alone takes nearly three times what Python with
-`ast`, `argparse` and `tokenize` does. `command` is the same for the group of subcommands,
-made when asked for.
+The options are argparse's, not click's: editors and commit hooks start this command
+for one file at a time, and importing click alone takes nearly three times what Python
+with `ast`, `argparse` and `tokenize` does. `command` is the same for the group of
+subcommands, made when asked for.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def count(
     if not name.startswith("tp"):
         return
     marked = {
-        key: [e["line"] for e in entry[key] if e["rule"] == label]  # type: ignore
+        key: [e["line"] for e in entry[key] if e["rule"] == label]  # type: ignore[union-attr]
         for key in ("expect", "accept_also")
     }
     spare = len(lines.intersection(marked["accept_also"]))
