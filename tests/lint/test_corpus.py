@@ -10,6 +10,7 @@ import json
 import tokenize
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,7 +78,7 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Score]:
 
 
 def count(
-    score: Score, name: str, entry: dict[str, object], lines: set[int], label: str
+    score: Score, name: str, entry: dict[str, Any], lines: set[int], label: str
 ) -> None:
     if name.startswith("tn") and lines:
         score.false_files.add(name)
