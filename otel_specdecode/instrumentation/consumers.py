@@ -40,18 +40,14 @@ class Consumer:
     """One function that consumes streams.
 
     Attributes:
-        examined: whether the engine has looked at it.
-        site: what it found; `None` where nothing, or not yet.
-        record: the first finished stream whose factor is known.
-        recorder: of that stream; `None` where nothing is exported.
+        site: what the engine found; `None` where nothing, or not yet.
+        first: the first finished stream whose factor is known, and its recorder.
         reported: whether its one warning was given.
         lock: held while one of two threads decides to give it.
     """
 
-    examined: bool = False
     site: ChunkCountSite | None = None
-    record: RequestRecord | None = None
-    recorder: Recorder | None = None
+    first: tuple[RequestRecord, Recorder] | None = None
     reported: bool = False
     lock: Lock = field(default_factory=Lock)
 
@@ -81,12 +77,10 @@ def consumer_here() -> Consumer | None:
     return consumer
 
 
-def finish(
-    consumer: Consumer, record: RequestRecord, recorder: Recorder | None
-) -> None:
+def finish(consumer: Consumer, record: RequestRecord, recorder: Recorder) -> None:
     """Note a finished stream of a consumer, and warn if it is the first to tell."""
-    if consumer.record is None and record.undercount_factor is not None:
-        consumer.record, consumer.recorder = record, recorder
+    if consumer.first is None and record.undercount_factor is not None:
+        consumer.first = record, recorder
     _report(consumer)
 
 
@@ -115,7 +109,6 @@ def _examine(code: CodeType, consumer: Consumer) -> None:
         consumer.site = _site_in(code)
     except Exception as error:  # noqa: BLE001 (never break the caller)
         failed("examining a consumer", error)
-    consumer.examined = True
     _report(consumer)
 
 
@@ -160,12 +153,12 @@ def _touches(finding: Finding, lines: range) -> bool:
 
 def _report(consumer: Consumer) -> None:
     with consumer.lock:
-        site, record = consumer.site, consumer.record
-        if consumer.reported or site is None or record is None:
+        site, first = consumer.site, consumer.first
+        if consumer.reported or site is None or first is None:
             return
         consumer.reported = True
-    if consumer.recorder is not None:
-        consumer.recorder.count_site(site)
+    record, recorder = first
+    recorder.count_site(site)
     text = _message(site, record)
     try:
         warnings.warn_explicit(text, ChunkCountWarning, site.path, site.line)

@@ -204,15 +204,17 @@ class Observation:
     def _record(self, record: RequestRecord, end_time_ns: int) -> None:
         self.record = record
         captures.collect(record)
-        if self.span is not None and self.setting.recorder is not None:
-            self.setting.recorder.finish(
-                record,
-                self.span,
-                standard=self._standard_metrics(record),
-                end_time_ns=None if self.neighbour else end_time_ns,
-            )
+        recorder = self.setting.recorder
+        if recorder is None or self.span is None:
+            return
+        recorder.finish(
+            record,
+            self.span,
+            standard=self._standard_metrics(record),
+            end_time_ns=None if self.neighbour else end_time_ns,
+        )
         if self.consumer is not None:
-            consumers.finish(self.consumer, record, self.setting.recorder)
+            consumers.finish(self.consumer, record, recorder)
 
     def _standard_metrics(self, record: RequestRecord) -> StandardMetrics:
         """Say which standard metrics are left for us to record."""
