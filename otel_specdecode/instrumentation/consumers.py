@@ -8,6 +8,7 @@ value, so they are no key. A program whose source cannot be found stays unexamin
 from __future__ import annotations
 
 import atexit
+import os
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,7 +32,7 @@ _RULES = ("SPD001", "SPD002")
 # Frames of their own before Python 3.12; the function around them is what counts.
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 _MOST_CONSUMERS = 2000
-_LONGEST_WAIT_S = 2.0
+_LONGEST_WAIT_S = 5.0
 ConsumerKey = tuple[str, int, str]
 
 
@@ -54,6 +55,7 @@ class Consumer:
 
 _consumers: dict[ConsumerKey, Consumer] = {}
 _threads: list[Thread] = []
+_examining = Lock()
 
 
 def consumer_here() -> Consumer | None:
@@ -106,7 +108,9 @@ def _wait_for_threads() -> None:
 
 def _examine(code: CodeType, consumer: Consumer) -> None:
     try:
-        consumer.site = _site_in(code)
+        # One at a time: functions of one file share what is found in it.
+        with _examining:
+            consumer.site = _site_in(code)
     except Exception as error:  # noqa: BLE001 (never break the caller)
         failed("examining a consumer", error)
     _report(consumer)
@@ -176,3 +180,15 @@ def _message(site: ChunkCountSite, record: RequestRecord) -> str:
         f" {record.num_output_tokens} tokens: this rate is {factor:.2f} times too low."
         f" Use usage.completion_tokens, or otel_specdecode.record_of(stream)."
     )
+
+
+def _restart_in_child() -> None:
+    global _examining  # noqa: PLW0603 (the child's own)
+    # The parent may have been examining when it forked, and its threads are gone.
+    _examining = Lock()
+    _threads.clear()
+    _consumers.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_restart_in_child)
