@@ -190,5 +190,5 @@ def _restart_in_child() -> None:
     _consumers.clear()
 
 
-if hasattr(os, "register_at_fork"):
+if hasattr(os, "register_at_fork"):  # pragma: no branch (not on Windows)
     os.register_at_fork(after_in_child=_restart_in_child)
