@@ -148,16 +148,7 @@ def _sync_class(stream_cls: Any) -> Any:
         def __stream__(self) -> Iterator[Any]:
             parent: Any = super()
             chunks: Iterator[Any] = parent.__stream__()
-            observation = None
-            try:
-                observation = _observation_for(self)
-                if observation is None:
-                    return chunks
-                _take_over(self, chunks, observation)
-                return ObservedIterator(chunks, observation)
-            except Exception as error:  # noqa: BLE001 (never break the caller)
-                failed("observing a stream", error)
-                return unobserved(chunks, observation)
+            return _observed(self, chunks, ObservedIterator, unobserved)
 
         def close(self) -> None:
             parent: Any = super()
@@ -174,16 +165,7 @@ def _async_class(stream_cls: Any) -> Any:
         def __stream__(self) -> AsyncIterator[Any]:
             parent: Any = super()
             chunks: AsyncIterator[Any] = parent.__stream__()
-            observation = None
-            try:
-                observation = _observation_for(self)
-                if observation is None:
-                    return chunks
-                _take_over(self, chunks, observation)
-                return AsyncObservedIterator(chunks, observation)
-            except Exception as error:  # noqa: BLE001 (never break the caller)
-                failed("observing a stream", error)
-                return unobserved_async(chunks, observation)
+            return _observed(self, chunks, AsyncObservedIterator, unobserved_async)
 
         async def close(self) -> None:
             parent: Any = super()
@@ -193,6 +175,25 @@ def _async_class(stream_cls: Any) -> Any:
                 attempt("closing a stream", _end_closed, self)
 
     return _named_like(ObservedAsyncStream, stream_cls)
+
+
+def _observed(
+    stream: Any,
+    chunks: Any,
+    observe: Callable[[Any, Observation], Any],
+    give_up: Callable[[Any, Observation | None], Any],
+) -> Any:
+    """Return a stream's chunks observed, or as they are where nobody observes them."""
+    observation = None
+    try:
+        observation = _observation_for(stream)
+        if observation is None:
+            return chunks
+        _take_over(stream, chunks, observation)
+        return observe(chunks, observation)
+    except Exception as error:  # noqa: BLE001 (never break the caller)
+        failed("observing a stream", error)
+        return give_up(chunks, observation)
 
 
 def _observation_for(stream: Any) -> Observation | None:
