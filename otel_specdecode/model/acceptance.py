@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
+from operator import mul
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -66,10 +67,10 @@ class Acceptance:
             self.num_accepted_draft_tokens,
             self.num_spec_tokens or 0,
         )
-        if min(counts) < 0:
+        least = min(counts)
+        if least < 0:
             raise CountError(
-                _COUNTS[counts.index(min(counts))],
-                f"expected 0 or more, got {min(counts)}",
+                _COUNTS[counts.index(least)], f"expected 0 or more, got {least}"
             )
         if self.num_accepted_draft_tokens > self.num_draft_tokens:
             raise CountError(
@@ -94,7 +95,7 @@ class Acceptance:
                 f"expected entries that sum to the {self.num_spec_steps} speculative"
                 f" steps, got {sum(histogram)}",
             )
-        weighted = sum(accepted * steps for accepted, steps in enumerate(histogram))
+        weighted = sum(map(mul, histogram, range(len(histogram))))
         if weighted != self.num_accepted_draft_tokens:
             raise CountError(
                 "histogram",
@@ -129,12 +130,8 @@ class Acceptance:
         """
         if self.histogram is None:
             return None
-        steps = 0
-        positions: list[int] = []
-        for count in reversed(self.histogram[1:]):
-            steps += count
-            positions.append(steps)
-        return tuple(reversed(positions))
+        from_the_last = tuple(accumulate(self.histogram[:0:-1]))
+        return from_the_last[::-1]
 
     @property
     def acceptance_rate_by_position(self) -> tuple[float, ...] | None:

@@ -23,8 +23,8 @@ class Arrivals:
         num_chunks: chunks of any kind, hidden ones included.
         num_choice_chunks: chunks with a choice, the role chunk left out. On vLLM
             these are engine steps unless something merged or split them.
-        num_content_chunks: chunks that carried text, reasoning, a tool call or a
-            refusal.
+        num_content_chunks: chunks that carried what the model generated: text,
+            reasoning, a tool call, a refusal, sound or an image.
         first_choice_s: first chunk with a choice, the role chunk included.
         first_content_s: first content chunk.
         last_content_s: last content chunk.

@@ -23,9 +23,9 @@ class Usage:
     output_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        for count in (self.input_tokens, self.output_tokens):
-            if count is not None and count < 0:
-                raise ValueError(f"usage: expected counts of 0 or more, got {count}")
+        least = min(self.input_tokens or 0, self.output_tokens or 0)
+        if least < 0:
+            raise ValueError(f"usage: expected counts of 0 or more, got {least}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import atexit
 import multiprocessing
+import platform
+import sys
 from multiprocessing import util as multiprocessing_util
 from typing import TYPE_CHECKING
 
@@ -65,6 +67,7 @@ def configure(
     global _telemetry  # noqa: PLW0603 (the SDK's providers are global too)
     if _telemetry is not None:
         return _telemetry
+    _run_no_programs_later()
     extra = dict(resource_attributes or {})
     if service_name is not None:
         extra[SERVICE_NAME] = service_name
@@ -80,6 +83,18 @@ def configure(
     _shut_down_at_exit(telemetry)
     _telemetry = telemetry
     return telemetry
+
+
+def _run_no_programs_later() -> None:
+    """Under gevent, have run by now what openai's first request runs: `uname`.
+
+    The SDK starts threads in every forked child, also in one that is about to execute
+    a program; under gevent that runs the parent's greenlets there once more.
+    Source: https://github.com/open-telemetry/opentelemetry-python/issues/4298
+    """
+    gevent = sys.modules.get("gevent.monkey")
+    if gevent is not None and gevent.is_module_patched("threading"):
+        platform.processor()  # kept by the standard library
 
 
 def _shut_down_at_exit(telemetry: Telemetry) -> None:

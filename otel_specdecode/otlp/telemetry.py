@@ -63,9 +63,10 @@ class Telemetry:
         self.meter_provider = self._make_meter_provider(not_ours)
         self._own = self._make_meter_provider(this_process_only=True)
         self._own_pid = os.getpid()
-        self._start_closer()
+        self._forget_closer()
+        self._ensure_closer()
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._start_closer)
+            os.register_at_fork(after_in_child=self._forget_closer)
 
     def own_meter_provider(self) -> MeterProvider:
         """Return the provider of our metrics in this process."""
@@ -73,6 +74,7 @@ class Telemetry:
             if self._own_pid != os.getpid():
                 self._own = self._make_meter_provider(this_process_only=True)
                 self._own_pid = os.getpid()
+            self._ensure_closer()
             return self._own
 
     def flush(self, timeout_s: float = 10.0) -> bool:
@@ -108,13 +110,33 @@ class Telemetry:
         abandoned.flush_at_exit()
         self._wait_s = self._exit_timeout_s if timeout_s is None else timeout_s
         self._closing.set()
+        try:
+            with self._lock:
+                self._ensure_closer()
+        except RuntimeError:
+            # A child that made no request, and it is too late for a thread.
+            self._close()
         return self._closed.wait(self._wait_s)
 
-    def _start_closer(self) -> None:
-        """Start the thread that shuts down: at exit none can be started any more."""
+    def _forget_closer(self) -> None:
+        """Start anew in a forked child, without a thread until there is a request.
+
+        Most children only execute another program. To start a thread there runs the
+        parent's greenlets a second time under gevent:
+        https://github.com/open-telemetry/opentelemetry-python/issues/4298
+        """
         self._lock = Lock()
         self._closing, self._closed = Event(), Event()
-        Thread(target=self._close, name="otel-specdecode-exit", daemon=True).start()
+        self._closer: Thread | None = None
+
+    def _ensure_closer(self) -> None:
+        """Start the thread that shuts down: at exit none can be started any more."""
+        if self._closer is None:
+            closer = Thread(
+                target=self._close, name="otel-specdecode-exit", daemon=True
+            )
+            closer.start()
+            self._closer = closer
 
     def _close(self) -> None:
         self._closing.wait()

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otel_specdecode.recording import semconv as names
-from otel_specdecode.recording._sums import AttributeKey, AttributeValue, Cell, Sums
+from otel_specdecode.recording.attributes import metric_key, shared_attributes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from otel_specdecode.model import Acceptance, RequestRecord
+    from otel_specdecode.recording._sums import AttributeKey, AttributeValue, Cell, Sums
 
 _OVERFLOW_ATTRIBUTES: Mapping[str, AttributeValue] = {names.OVERFLOW: True}
 _OURS_ALONE = frozenset({names.ENGINE, names.STREAMING})
 _BEYOND_LIMIT = ((names.REASON, "position_beyond_limit"),)
-RowKey = tuple[AttributeKey, str, str, str]
+RowKey = tuple[object, ...]
 
 
 class Row:
@@ -24,77 +25,105 @@ class Row:
     Attributes:
         attributes: those of every metric of ours.
         standard: those of the GenAI metrics, without what only we have a name for.
-        tokens: the same for input and for output tokens.
+        input_tokens: the same, for input tokens.
+        output_tokens: the same, for output tokens.
+        span: those of the requests' spans that are alike as well.
     """
 
     __slots__ = (
+        "_chunks",
         "_ended",
         "_key",
         "_positions",
-        "_state",
+        "_requests",
+        "_speculated",
         "_sums",
+        "_tokens",
         "attributes",
+        "input_tokens",
+        "output_tokens",
+        "span",
         "standard",
-        "tokens",
     )
 
-    def __init__(self, sums: Sums, row_key: RowKey, *, overflow: bool) -> None:
-        self._key, outcome, usage, acceptance = row_key
+    def __init__(
+        self, sums: Sums, key: AttributeKey, record: RequestRecord, *, overflow: bool
+    ) -> None:
+        self._key = key
         self._sums = sums
-        self._state: dict[str, Cell] = {}
+        # Found when first added to: a sum that is there is exported.
+        self._requests: Cell | None = None
+        self._tokens: Cell | None = None
+        self._chunks: Cell | None = None
+        self._speculated: tuple[Cell, Cell, Cell] | None = None
         self._positions: list[Cell] = []
         own = _OVERFLOW_ATTRIBUTES if overflow else dict(self._key)
         self.attributes = own
         self.standard = {k: v for k, v in own.items() if k not in _OURS_ALONE}
-        self.tokens = {
-            kind: {**self.standard, names.TOKEN_TYPE: kind}
-            for kind in (names.INPUT, names.OUTPUT)
-        }
+        self.input_tokens = {**self.standard, names.TOKEN_TYPE: names.INPUT}
+        self.output_tokens = {**self.standard, names.TOKEN_TYPE: names.OUTPUT}
+        self.span = shared_attributes(record)
         self._ended = (
-            (names.OUTCOME, outcome),
-            (names.USAGE, usage),
-            (names.ACCEPTANCE, acceptance),
+            (names.OUTCOME, record.outcome.value),
+            (names.USAGE, record.usage_origin.value),
+            (names.ACCEPTANCE, record.acceptance_state.value),
         )
 
     def count(self, record: RequestRecord) -> None:
         """Add one request."""
         with self._sums.lock:
-            self._add(names.REQUESTS, 1, self._ended)
+            if self._requests is None:
+                self._requests = self._find(names.REQUESTS, self._ended)
+            self._requests.value += 1
             tokens = record.num_output_tokens
             if tokens is not None:
-                state = self._ended[2:]
-                self._add(names.OUTPUT_TOKEN_COUNT, tokens, state)
-                chunks = record.num_content_chunks
-                if chunks is not None:
-                    self._add(names.CONTENT_CHUNKS, chunks, state)
+                self._count_tokens(tokens, record.num_content_chunks)
             if record.acceptance is not None:
                 self._count_acceptance(record.acceptance)
 
+    def _count_tokens(self, num_tokens: int, num_content_chunks: int | None) -> None:
+        if self._tokens is None:
+            self._tokens = self._find(names.OUTPUT_TOKEN_COUNT, self._ended[2:])
+        self._tokens.value += num_tokens
+        if num_content_chunks is not None:
+            if self._chunks is None:
+                self._chunks = self._find(names.CONTENT_CHUNKS, self._ended[2:])
+            self._chunks.value += num_content_chunks
+
     def _count_acceptance(self, acceptance: Acceptance) -> None:
-        self._add(names.SPEC_STEPS, acceptance.num_spec_steps)
-        self._add(names.DRAFT_TOKENS, acceptance.num_draft_tokens)
-        self._add(names.ACCEPTED_TOKENS, acceptance.num_accepted_draft_tokens)
-        positions = acceptance.accepted_by_position or ()
-        limit = names.MAX_HISTOGRAM_ENTRIES
-        for position, steps in enumerate(positions[:limit]):
-            self._position(position).value += steps
-        if any(positions[limit:]):
+        steps, drafts, accepted = self._speculated or self._find_speculated()
+        steps.value += acceptance.num_spec_steps
+        drafts.value += acceptance.num_draft_tokens
+        accepted.value += acceptance.num_accepted_draft_tokens
+        positions = acceptance.accepted_by_position
+        if not positions:
+            return
+        if len(positions) > len(self._positions):
+            self._find_positions(positions)
+        for cell, accepting in zip(self._positions, positions, strict=False):
+            cell.value += accepting
+
+    def _find(self, metric: names.Metric, more: AttributeKey) -> Cell:
+        return self._sums.cell(metric.name, self._key + more)
+
+    def _find_speculated(self) -> tuple[Cell, Cell, Cell]:
+        self._speculated = (
+            self._sums.cell(names.SPEC_STEPS.name, self._key),
+            self._sums.cell(names.DRAFT_TOKENS.name, self._key),
+            self._sums.cell(names.ACCEPTED_TOKENS.name, self._key),
+        )
+        return self._speculated
+
+    def _find_positions(self, positions: Sequence[int]) -> None:
+        """Find what is missing, and count what no position is left for."""
+        most = names.MAX_HISTOGRAM_ENTRIES
+        for position in range(len(self._positions), min(len(positions), most)):
+            key = ((names.POSITION, position),)
+            self._positions.append(self._find(names.ACCEPTED_BY_POSITION, key))
+        beyond = sum(positions[most:])
+        if beyond:
             dropped = self._sums.cell(names.TELEMETRY_DROPPED.name, _BEYOND_LIMIT)
-            dropped.value += sum(positions[limit:])
-
-    def _add(self, metric: names.Metric, value: int, more: AttributeKey = ()) -> None:
-        cell = self._state.get(metric.name)
-        if cell is None:
-            cell = self._sums.cell(metric.name, self._key + more)
-            self._state[metric.name] = cell
-        cell.value += value
-
-    def _position(self, position: int) -> Cell:
-        while len(self._positions) <= position:
-            own = (names.POSITION, len(self._positions))
-            name = names.ACCEPTED_BY_POSITION.name
-            self._positions.append(self._sums.cell(name, (*self._key, own)))
-        return self._positions[position]
+            dropped.value += beyond
 
 
 class Rows:
@@ -105,34 +134,43 @@ class Rows:
         self._rows: dict[RowKey, Row] = {}
         self._known: set[AttributeKey] = set()
 
-    def of(self, record: RequestRecord, key: AttributeKey) -> Row:
-        """Return the row that a request belongs to.
-
-        Args:
-            record: what was measured.
-            key: the attributes of its metrics.
-        """
-        row_key = (
-            key,
-            record.outcome.value,
-            record.usage_origin.value,
-            record.acceptance_state.value,
-        )
+    def of(self, record: RequestRecord) -> Row:
+        """Return the row that a request belongs to."""
+        row_key = _row_key(record)
         row = self._rows.get(row_key)
-        return self._make(row_key) if row is None else row
+        return self._make(row_key, record) if row is None else row
 
     def restart(self) -> None:
         """Forget the rows, whose cells are the parent's."""
         self._rows = {}
         self._known = set()
 
-    def _make(self, row_key: RowKey) -> Row:
-        key = row_key[0]
+    def _make(self, row_key: RowKey, record: RequestRecord) -> Row:
+        key = metric_key(record)
         overflow = key not in self._known and (
             len(self._known) >= names.MAX_ATTRIBUTE_SETS - 1
         )
-        row = Row(self._sums, row_key, overflow=overflow)
+        row = Row(self._sums, key, record, overflow=overflow)
         if not overflow:
             self._known.add(key)
             self._rows[row_key] = row
         return row
+
+
+def _row_key(record: RequestRecord) -> RowKey:
+    """Return what tells rows apart, without making attributes of it."""
+    return (
+        record.operation,
+        record.provider,
+        record.request_model,
+        record.response_model,
+        record.server_address,
+        record.server_port,
+        record.engine,
+        record.streaming,
+        record.error_type,
+        record.outcome,
+        record.usage_origin,
+        record.acceptance_state,
+        tuple(sorted(record.tags.items())) if record.tags else None,
+    )

@@ -22,12 +22,17 @@ from otel_specdecode.servers.adapter import Payload, ServerAdapter
 _PATH = "metrics.speculative_decoding"
 _TIMING_KEYS = ("queue_time_ms", "time_to_first_token_ms", "generation_time_ms")
 
+_K = "num_spec_tokens"
+_COUNTS = ("num_spec_steps", "num_draft_tokens", "num_accepted_draft_tokens")
+
 # No request comes near these; beyond them the numbers are not counts of one.
 _MOST_TOKENS = 10**9
 _MOST_BUCKETS = 4096
 _LONGEST_MS = 1e10
 # vLLM's own floats are unrounded, but a gateway may round them.
 _FLOAT_TOLERANCE = 0.01
+# bool is an int as well, and true is no count.
+_INTEGERS = frozenset({int})
 _WIRE_NAMES = {"histogram": "acceptance_histogram"}
 
 
@@ -46,14 +51,16 @@ def _parse_acceptance(payload: Payload) -> Acceptance | None:
     if not isinstance(stats, Mapping):
         raise PayloadError(_PATH, f"expected an object, got {type(stats).__name__}")
     fields = cast("Mapping[str, object]", stats)
-    k = None
-    if fields.get("num_spec_tokens") is not None:
-        k = _count(fields, "num_spec_tokens")
+    says_k = fields.get(_K) is not None
+    *found, num_steps, num_drafts, num_accepted = _counts(
+        fields, (_K, *_COUNTS) if says_k else _COUNTS
+    )
+    k = found[0] if says_k else None
     try:
         acceptance = Acceptance(
-            num_spec_steps=_count(fields, "num_spec_steps"),
-            num_draft_tokens=_count(fields, "num_draft_tokens"),
-            num_accepted_draft_tokens=_count(fields, "num_accepted_draft_tokens"),
+            num_spec_steps=num_steps,
+            num_draft_tokens=num_drafts,
+            num_accepted_draft_tokens=num_accepted,
             histogram=_histogram(fields, k),
             num_spec_tokens=k,
         )
@@ -66,18 +73,14 @@ def _parse_acceptance(payload: Payload) -> Acceptance | None:
     return acceptance
 
 
-def _count(fields: Mapping[str, object], name: str) -> int:
+def _counts(fields: Mapping[str, object], names: tuple[str, ...]) -> list[int]:
+    values = [*map(fields.get, names)]
+    if _are_counts(values):
+        return values
+    name = next(name for name in names if not _are_counts([fields.get(name)]))
     value = fields.get(name)
-    # bool is an int, and true is no count.
-    if type(value) is not int:
-        raise PayloadError(
-            f"{_PATH}.{name}", f"expected an integer, got {_shown(value)}"
-        )
-    if not 0 <= value <= _MOST_TOKENS:
-        raise PayloadError(
-            f"{_PATH}.{name}", f"expected 0 to {_MOST_TOKENS}, got {_shown(value)}"
-        )
-    return value
+    expected = f"0 to {_MOST_TOKENS}" if type(value) is int else "an integer"
+    raise PayloadError(f"{_PATH}.{name}", f"expected {expected}, got {_shown(value)}")
 
 
 def _histogram(fields: Mapping[str, object], k: int | None) -> tuple[int, ...] | None:
@@ -99,12 +102,20 @@ def _histogram(fields: Mapping[str, object], k: int | None) -> tuple[int, ...] |
             path,
             f"expected {k + 1} buckets (num_spec_tokens + 1), got {len(buckets)}",
         )
-    for index, count in enumerate(buckets):
-        if type(count) is not int or not 0 <= count <= _MOST_TOKENS:
-            raise PayloadError(
-                f"{path}[{index}]", f"expected a count, got {_shown(count)}"
-            )
-    return tuple(cast("list[int]", buckets))
+    if not _are_counts(buckets):
+        index = next(i for i, one in enumerate(buckets) if not _are_counts([one]))
+        raise PayloadError(
+            f"{path}[{index}]", f"expected a count, got {_shown(buckets[index])}"
+        )
+    return tuple(buckets)
+
+
+def _are_counts(values: list[object]) -> TypeGuard[list[int]]:
+    """Say whether all of them are counts; without a loop, since most answers are."""
+    if not {*map(type, values)} <= _INTEGERS:
+        return False
+    numbers = cast("list[int]", values)
+    return min(numbers, default=0) >= 0 and max(numbers, default=0) <= _MOST_TOKENS
 
 
 def _check_proposed(acceptance: Acceptance) -> None:
@@ -126,6 +137,9 @@ def _cross_check(
 ) -> None:
     """Hold the server's float to its counts; without a denominator it means nothing."""
     value = fields.get(name)
+    if value == expected and type(value) is float:
+        # vLLM's own: the same division.
+        return
     if value is None or expected is None:
         return
     # Compared, not subtracted: an integer on the wire may be beyond any float.
@@ -139,6 +153,8 @@ def _cross_check(
 
 def _parse_timing(payload: Payload) -> ServerTiming | None:
     metrics = cast("Mapping[str, object]", payload["metrics"])
+    if metrics.keys().isdisjoint(_TIMING_KEYS):
+        return None
     queue, first_token, decode = (_seconds(metrics, key) for key in _TIMING_KEYS)
     if queue is None and first_token is None and decode is None:
         return None

@@ -17,7 +17,15 @@ from otel_specdecode.simulator.profile import (
 )
 from otel_specdecode.simulator.profiles import PROFILES, named_profile
 from otel_specdecode.simulator.responder import Responder, Response, respond
-from otel_specdecode.simulator.server import Simulator, serve, simulate
+
+try:
+    from otel_specdecode.simulator.server import Simulator, serve, simulate
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"otel_specdecode.simulator needs the package {error.name!r};"
+        " install it with: pip install 'otel-specdecode[simulator]'",
+        name=error.name,
+    ) from error
 
 __all__ = [
     "PROFILES",

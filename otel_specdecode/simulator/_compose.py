@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from otel_specdecode.simulator._engine import Choice, Drafter
 from otel_specdecode.simulator._request import Endpoint, GenerationRequest, Refused
+from otel_specdecode.simulator._schema import Schema, fitting_json
 from otel_specdecode.simulator._script import (
     Ending,
     ReasoningScript,
@@ -17,7 +17,14 @@ from otel_specdecode.simulator._script import (
     TextScript,
     ToolCallScript,
 )
-from otel_specdecode.simulator._tape import Tape, code_tape, holds_code, prose_tape
+from otel_specdecode.simulator._tape import (
+    Passage,
+    Tape,
+    code_tape,
+    holds_code,
+    prose_tape,
+)
+from otel_specdecode.simulator._tools import tool_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,7 +113,10 @@ def _script(
 ) -> Script:
     if (name := _called_tool(profile, request)) is not None:
         required = request.tool_name is not None
-        return _tool_call(profile, name, key, limit, required=required)
+        arguments = _fitting(tool_schema(request.body, name), key)
+        return _tool_call(profile, name, arguments, key, limit, required=required)
+    if request.answer_schema is not None:
+        return _passage(request, _fitting(request.answer_schema, key), limit)
     tape = code_tape() if holds_code(key) else prose_tape()
     start = tape.start_of(zlib.crc32(key.encode()))
     ending = _ending(profile, directives, request, limit)
@@ -131,7 +141,7 @@ def _ending(
 
 
 def _until_stop_string(
-    tape: Tape, start: int, ending: Ending, stop: tuple[str, ...]
+    tape: Tape | Passage, start: int, ending: Ending, stop: tuple[str, ...]
 ) -> TextScript:
     """Find the first stop string, and the token that completes it."""
     text = tape.text(start, start + ending.num_tokens)
@@ -154,7 +164,7 @@ def _until_stop_string(
     return StopStringScript(tape, start, stopped, num_chars=at, held_back=held_back)
 
 
-def _tokens_for(tape: Tape, start: int, num_chars: int) -> int:
+def _tokens_for(tape: Tape | Passage, start: int, num_chars: int) -> int:
     """How many tokens it takes until so many characters are said."""
     at = start
     while num_chars > 0:
@@ -171,14 +181,38 @@ def _called_tool(profile: Profile, request: GenerationRequest) -> str | None:
     return request.may_call_tool if profile.tool_calls else None
 
 
+def _fitting(schema: Schema | None, key: str) -> str:
+    try:
+        return fitting_json(schema, key)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise Refused(f"a JSON schema that cannot be met: {error}") from error
+
+
+def _passage(request: GenerationRequest, text: str, limit: int) -> Script:
+    """A given text, and the end token where the limit leaves room for it."""
+    passage = Passage(text)
+    whole = passage.num_tokens + 1
+    ending = Ending(
+        num_tokens=min(whole, limit),
+        finish_reason="stop" if whole <= limit else "length",
+    )
+    if request.stop:
+        return _until_stop_string(passage, 0, ending, request.stop)
+    return TextScript(passage, 0, ending)
+
+
 def _tool_call(
-    profile: Profile, name: str, key: str, limit: int, *, required: bool
+    profile: Profile,
+    name: str,
+    arguments: str,
+    key: str,
+    limit: int,
+    *,
+    required: bool,
 ) -> ToolCallScript:
-    start = prose_tape().start_of(zlib.crc32(key.encode()))
-    arguments = {"query": prose_tape().text(start, start + 12).strip(), "limit": 3}
     return ToolCallScript(
         name,
-        json.dumps(arguments, ensure_ascii=False),
+        arguments,
         f"chatcmpl-tool-{zlib.crc32(key.encode()):08x}",
         required=required,
         buffering=profile.buffering_tool_parser,

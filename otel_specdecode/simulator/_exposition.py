@@ -123,7 +123,7 @@ class Exposition:
         )
 
     def _labels(self, engine: int) -> str:
-        return f'engine="{engine}",model_name="{self._ledger.model}"'
+        return f'engine="{engine}",model_name="{_escaped(self._ledger.model)}"'
 
     def _by_engine(self, values: Sequence[int]) -> list[tuple[str, int]]:
         return [(self._labels(engine), value) for engine, value in enumerate(values)]
@@ -135,7 +135,7 @@ class Exposition:
                 count = reasons.get(reason, 0) - before.get(reason, 0)
                 labels = (
                     f'engine="{engine}",finished_reason="{reason}",'
-                    f'model_name="{self._ledger.model}"'
+                    f'model_name="{_escaped(self._ledger.model)}"'
                 )
                 yield labels, count
 
@@ -163,3 +163,8 @@ class Exposition:
         yield f"# TYPE vllm:{name}_created gauge"
         for labels, _ in series:
             yield f"vllm:{name}_created{{{labels}}} {self._created_at!r}"
+
+
+def _escaped(text: str) -> str:
+    """A label's value as the text format has it."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,5 +1,7 @@
 """The engine's own latency histograms on `/metrics`, one observation a request.
 
+Inter-token latency is one a step, whatever the step yielded: that is what vLLM counts.
+
 Names and buckets are vLLM 0.32's (`v1/metrics/loggers.py`, `v1/metrics/buckets.py`).
 The times are the engine's, so that a client's figures can be held against them.
 """
@@ -35,11 +37,13 @@ class EngineTimes:
         prefill_s: until the first token.
         decode_s: from the first token to the last.
         num_tokens: T.
+        num_steps: decode steps, the prefill's not among them.
     """
 
     prefill_s: float
     decode_s: float
     num_tokens: int
+    num_steps: int
 
 
 @dataclass(slots=True)
@@ -51,15 +55,19 @@ class _Histogram:
     def __post_init__(self) -> None:
         self.counts = [0] * (len(self.bounds) + 1)
 
-    def observe(self, value_s: float) -> None:
-        self.counts[bisect_left(self.bounds, value_s)] += 1
-        self.total_s += value_s
+    def observe(self, value_s: float, times: int = 1) -> None:
+        self.counts[bisect_left(self.bounds, value_s)] += times
+        self.total_s += value_s * times
 
 
 _FAMILIES = {
     "time_to_first_token_seconds": (
         "Histogram of time to first token in seconds.",
         _FIRST_TOKEN,
+    ),
+    "inter_token_latency_seconds": (
+        "Histogram of inter-token latency in seconds.",
+        _PER_TOKEN,
     ),
     "request_time_per_output_token_seconds": (
         "Histogram of time_per_output_token_seconds per request.",
@@ -110,6 +118,11 @@ class LatencyHistograms:
             ("request_decode_time_seconds", times.decode_s),
         ):
             self._histograms[name].observe(value_s)
+        if times.num_steps:
+            step_s = times.decode_s / times.num_steps
+            self._histograms["inter_token_latency_seconds"].observe(
+                step_s, times.num_steps
+            )
 
     def series(self, name: str, labels: str) -> Iterator[str]:
         """The lines of one family for this engine."""

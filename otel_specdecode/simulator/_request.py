@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
 
+from otel_specdecode.simulator._tools import answer_schema, tool_to_call
+
 Body = Mapping[str, Any]
 _NUMBERS = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 
@@ -65,6 +67,7 @@ class GenerationRequest:
             probabilities at all.
         tool_name: function to call, when the request leaves no other choice.
         may_call_tool: function that the model may call, if it wants to.
+        answer_schema: JSON schema that the answer must fit; `None` for free text.
     """
 
     endpoint: Endpoint
@@ -84,6 +87,7 @@ class GenerationRequest:
     logprobs: int | None
     tool_name: str | None
     may_call_tool: str | None
+    answer_schema: Body | None
 
     @property
     def one_sequence(self) -> bool:
@@ -119,7 +123,7 @@ def _read(endpoint: Endpoint, body: Body, model: str) -> GenerationRequest:
     prompts, num_tokens = _prompts(endpoint, body)
     options: Body = body.get("stream_options") or {}
     include_usage = bool(options.get("include_usage"))
-    tool_name, may_call_tool = _tools(body)
+    tool_name, may_call_tool = tool_to_call(body)
     return GenerationRequest(
         endpoint=endpoint,
         body=body,
@@ -138,6 +142,7 @@ def _read(endpoint: Endpoint, body: Body, model: str) -> GenerationRequest:
         logprobs=_logprobs(endpoint, body),
         tool_name=tool_name,
         may_call_tool=may_call_tool,
+        answer_schema=answer_schema(body),
     )
 
 
@@ -245,19 +250,3 @@ def _completion_prompts(prompt: object) -> tuple[tuple[str, ...], tuple[int, ...
 def _count_tokens(text: str) -> int:
     """Tokens of a text: a token is about four bytes of it."""
     return len(text.encode()) // 4 + 1
-
-
-def _tools(body: Body) -> tuple[str | None, str | None]:
-    """Return the function that must be called, and the one that may be."""
-    tools = cast("list[Body]", body.get("tools") or [])
-    if not tools:
-        return None, None
-    first = tools[0]
-    name = str(first.get("function", first).get("name"))
-    choice = body.get("tool_choice", "auto")
-    if choice == "none":
-        return None, None
-    if isinstance(choice, dict):
-        named = cast("Body", choice)
-        return str(named.get("function", named).get("name")), None
-    return (name, None) if choice == "required" else (None, name)

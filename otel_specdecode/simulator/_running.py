@@ -48,6 +48,7 @@ class Running:
                 prefill_s=answer.first_token_at_s,
                 decode_s=answer.last_token_at_s - answer.first_token_at_s,
                 num_tokens=answer.tally.num_output_tokens // len(answer.choices),
+                num_steps=answer.tally.num_decode_steps // len(answer.choices),
             )
             self._exposition.observe(answer.tally.engine, times)
 

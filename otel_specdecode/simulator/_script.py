@@ -13,6 +13,7 @@ from typing import Protocol
 from otel_specdecode.simulator._tape import (
     END_TOKEN_ID,
     THINK_END_TOKEN_ID,
+    Passage,
     Tape,
 )
 
@@ -67,7 +68,7 @@ class Script(Protocol):
 class TextScript:
     """Plain content from a tape."""
 
-    def __init__(self, tape: Tape, start: int, ending: Ending) -> None:
+    def __init__(self, tape: Tape | Passage, start: int, ending: Ending) -> None:
         self._tape = tape
         self._start = start
         self.ending = ending
@@ -116,7 +117,13 @@ class StopStringScript(TextScript):
     """Content that ends at a stop string, with text held back until it is sure."""
 
     def __init__(
-        self, tape: Tape, start: int, ending: Ending, *, num_chars: int, held_back: int
+        self,
+        tape: Tape | Passage,
+        start: int,
+        ending: Ending,
+        *,
+        num_chars: int,
+        held_back: int,
     ) -> None:
         super().__init__(tape, start, ending)
         self._num_chars = num_chars

@@ -105,6 +105,34 @@ class Tape:
         return self._json_text[at[first] : at[first + end - start]]
 
 
+class Passage:
+    """A given text, in tokens of four characters, said once and not round and round."""
+
+    def __init__(self, text: str) -> None:
+        self._texts = [text[at : at + 4] for at in range(0, len(text), 4)]
+
+    @property
+    def num_tokens(self) -> int:
+        """How many tokens the text has, without an end token."""
+        return len(self._texts)
+
+    def token_ids(self, start: int, end: int) -> list[int]:
+        """Made-up ids: the text is not of a tape's words."""
+        return [_FIRST_ID + at for at in range(start, min(end, self.num_tokens))]
+
+    def token_text(self, at: int) -> str:
+        """Text that one token adds."""
+        return self._texts[at]
+
+    def text(self, start: int, end: int) -> str:
+        """Text of a stretch."""
+        return "".join(self._texts[start:end])
+
+    def json_text(self, start: int, end: int) -> bytes:
+        """`text`, escaped for the inside of a JSON string."""
+        return json.dumps(self.text(start, end), ensure_ascii=False)[1:-1].encode()
+
+
 def _joined(texts: list[str]) -> tuple[str, list[int]]:
     offsets = [0]
     for text in texts:

@@ -33,6 +33,6 @@ def test_its_metrics_go_there_and_nowhere_else() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=600,
     )
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr

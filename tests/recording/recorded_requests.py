@@ -14,7 +14,7 @@ from otel_specdecode.model import (
     StreamTally,
     UsageOrigin,
 )
-from otel_specdecode.recording import GenAINames, Recorder, StandardMetrics
+from otel_specdecode.recording import GenAINames, Metering, Recorder, StandardMetrics
 
 if TYPE_CHECKING:
     from otel_specdecode.model import RequestRecord
@@ -70,7 +70,10 @@ class Recording:
 
     def __init__(self, names: GenAINames = GenAINames.PUBLISHED) -> None:
         self.telemetry = Telemetry()
-        self.recorder = Recorder(**self.telemetry.providers, genai_names=names)
+        self.metering = Metering(self.telemetry.meter_provider)
+        self.recorder = Recorder(
+            self.telemetry.tracer_provider, self.metering, genai_names=names
+        )
 
     def add(
         self,

@@ -18,7 +18,7 @@ from opentelemetry.trace import INVALID_SPAN
 from recorded_requests import Recording, full_stream
 
 from otel_specdecode.recording import StandardMetrics, semconv
-from otel_specdecode.recording import recorder as recorder_module
+from otel_specdecode.recording import metering as metering_module
 
 OVERFLOW = {"otel.metric.overflow": True}
 
@@ -80,17 +80,17 @@ def test_sums_are_those_of_the_requests_in_any_order(
     for model, num_output_tokens in requests:
         name = f"model-{model}"
         expected[name] = expected.get(name, 0) + num_output_tokens
-    sums = recording.recorder.sums(semconv.OUTPUT_TOKEN_COUNT)
+    sums = recording.metering.read(semconv.OUTPUT_TOKEN_COUNT)
     assert {a["gen_ai.request.model"]: value for value, a in sums} == expected
 
 
 def test_after_a_restart_the_sums_are_those_since() -> None:
     recording = Recording()
     recording.add(full_stream(), full_stream())
-    recording.recorder.restart()
-    assert recording.recorder.sums(semconv.OUTPUT_TOKEN_COUNT) == []
+    recording.metering.restart()
+    assert recording.metering.read(semconv.OUTPUT_TOKEN_COUNT) == []
     recording.add(full_stream())
-    ((value, _),) = recording.recorder.sums(semconv.OUTPUT_TOKEN_COUNT)
+    ((value, _),) = recording.metering.read(semconv.OUTPUT_TOKEN_COUNT)
     assert value == 7
 
 
@@ -105,14 +105,14 @@ def test_a_restarted_recorder_records_into_the_provider_that_it_is_given() -> No
         made.append(provider)
         return provider
 
-    recording.recorder.renew = renew
-    recording.recorder.restart()
+    recording.metering.renew = renew
+    recording.metering.restart()
     assert made == []  # most children never make a request
     recording.add(full_stream(), full_stream())
     assert made == [provider]
     # A stream of the parent's that ends in the child is recorded there as well.
     span = recording.recorder.start_span("chat asked", {})
-    recording.recorder.restart()
+    recording.metering.restart()
     recording.recorder.finish(
         full_stream(), span, standard=StandardMetrics.ALL, end_time_ns=1
     )
@@ -133,9 +133,9 @@ def test_every_recorder_of_a_forked_child_starts_at_zero() -> None:
     recordings = [Recording(), Recording()]
     for recording in recordings:
         recording.add(full_stream())
-    recorder_module._restart_all()
+    metering_module._restart_all()
     for recording in recordings:
-        assert recording.recorder.sums(semconv.REQUESTS) == []
+        assert recording.metering.read(semconv.REQUESTS) == []
 
 
 FORKING = """
@@ -146,17 +146,17 @@ FORKING = """
     recording = Recording()
 
     def tokens():
-        return sum(v for v, _ in recording.recorder.sums(semconv.OUTPUT_TOKEN_COUNT))
+        return sum(v for v, _ in recording.metering.read(semconv.OUTPUT_TOKEN_COUNT))
 
     recording.add(full_stream(), full_stream())
     # As if another thread of the parent were adding at this very moment.
-    recording.recorder._sums.lock.acquire()
+    recording.metering.sums.lock.acquire()
     child = os.fork()
     if child == 0:
         assert tokens() == 0
         recording.add(full_stream())
         os._exit(tokens())
-    recording.recorder._sums.lock.release()
+    recording.metering.sums.lock.release()
     _, status = os.waitpid(child, 0)
     print("child", os.waitstatus_to_exitcode(status), "parent", tokens())
 """
@@ -172,7 +172,26 @@ def test_a_forked_child_starts_at_zero_even_when_a_sum_was_locked() -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=600,
         check=False,
     )
     assert (run.returncode, run.stdout, run.stderr) == (0, "child 7 parent 14\n", "")
+
+
+def test_one_exemplar_leads_from_each_thing_measured_to_the_trace() -> None:
+    recording = Recording()
+    recording.add(full_stream())
+    with_exemplars = {
+        metric.name
+        for metric in recording.telemetry.metrics()
+        for point in metric.data.data_points
+        if getattr(point, "exemplars", ())
+    }
+    assert with_exemplars == {
+        "specdecode.client.draft_acceptance_rate",
+        "specdecode.client.time_per_output_token",
+        "specdecode.client.time_to_first_token",
+        "specdecode.client.chunk_gap_max",
+        "gen_ai.client.operation.duration",
+        "gen_ai.client.operation.time_to_first_chunk",
+    }

@@ -412,6 +412,30 @@ def test_input_tokens_alone_are_recorded_alone(recording: Recording) -> None:
     assert [point.attributes["gen_ai.token.type"] for point in points] == ["input"]
 
 
+def test_output_tokens_alone_are_recorded_alone(recording: Recording) -> None:
+    recording.add(full_stream(usage=Usage(output_tokens=5)))
+    assert "gen_ai.usage.input_tokens" not in recording.telemetry.attributes
+    assert recording.telemetry.attributes["gen_ai.usage.output_tokens"] == 5
+    (point,) = recording.telemetry.points("gen_ai.client.token.usage")
+    assert point.attributes["gen_ai.token.type"] == "output"
+
+
+def test_a_span_that_has_the_standard_attributes_elsewhere_gets_only_ours(
+    recording: Recording,
+) -> None:
+    span = recording.recorder.start_span("chat asked", {})
+    recording.recorder.finish(
+        full_stream(),
+        span,
+        standard=StandardMetrics.NONE,
+        end_time_ns=1,
+        standard_attributes=False,
+    )
+    assert {name.partition(".")[0] for name in recording.telemetry.attributes} == {
+        "specdecode"
+    }
+
+
 def test_a_plain_response_counts_tokens_and_no_chunks(recording: Recording) -> None:
     recording.add(full_stream(arrivals=None, streaming=False))
     assert recording.telemetry.total("output_tokens") == 7
@@ -458,7 +482,7 @@ def test_the_next_names_of_the_standard_metrics_are_one_switch_away() -> None:
 
 def test_sums_can_be_read_in_the_process(recording: Recording) -> None:
     recording.add(full_stream())
-    ((value, attributes),) = recording.recorder.sums(semconv.OUTPUT_TOKEN_COUNT)
+    ((value, attributes),) = recording.metering.read(semconv.OUTPUT_TOKEN_COUNT)
     assert value == 7
     assert attributes["specdecode.engine"] == "vllm"
-    assert recording.recorder.sums(semconv.TELEMETRY_DROPPED) == []
+    assert recording.metering.read(semconv.TELEMETRY_DROPPED) == []

@@ -79,6 +79,19 @@ def test_the_counters_equal_the_ledger_engine_by_engine():
     assert responder.ledger.totals.num_requests == 20
 
 
+@pytest.mark.parametrize(
+    "model", ["org/model:8b@v1", 'a "model"', "C:\\model", "two\nlines", "模型{}"]
+)
+def test_any_name_of_a_model_can_be_read_back(model: str):
+    text = get(Responder(replace(_FAST, model=model)), "/metrics").decode()
+    names = {
+        sample.labels["model_name"]
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+    assert names == {model}
+
+
 def test_a_request_can_name_its_engine():
     responder = Responder(replace(_FAST, num_engines=3))
     body = json.dumps({"messages": []}).encode()
@@ -218,6 +231,7 @@ def test_the_engine_tells_its_own_latencies():
     }
     assert sums == {
         "time_to_first_token_seconds": 0.5,
+        "inter_token_latency_seconds": 1.0,
         "request_time_per_output_token_seconds": 0.1,
         "e2e_request_latency_seconds": 1.5,
         "request_queue_time_seconds": 0.0,
