@@ -10,8 +10,10 @@ first used, so that importing this imports neither openai nor the OpenTelemetry 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+# Type checkers know it by its name; importing `typing` for it would be a third of what
+# `otel-specdecode lint --help` takes.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from otel_specdecode.errors import (
         ChunkCountWarning,
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from otel_specdecode.instrumentation import (
         SpecDecodeInstrumentor,
         capture,
+        diagnose,
         observe_sse,
         record_from,
         record_of,
@@ -41,6 +44,7 @@ __all__ = [
     "Totals",
     "capture",
     "configure",
+    "diagnose",
     "observe_sse",
     "record_from",
     "record_of",
@@ -58,6 +62,7 @@ _HOMES = {
     "Totals": "otel_specdecode.model",
     "capture": "otel_specdecode.instrumentation",
     "configure": "otel_specdecode.otlp",
+    "diagnose": "otel_specdecode.instrumentation",
     "observe_sse": "otel_specdecode.instrumentation",
     "record_from": "otel_specdecode.instrumentation",
     "record_of": "otel_specdecode.instrumentation",

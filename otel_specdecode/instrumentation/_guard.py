@@ -1,7 +1,7 @@
 """The one place that keeps our own failures away from the caller.
 
-Whatever runs inside a client call is called through `attempt()`, or on the hot path
-ends in `except Exception` and `failed()`.
+Whatever runs inside a client call is called through `attempt()` or `attempt_or()`; the
+hot path has an `except Exception` of its own that ends there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ logger = logging.getLogger("otel_specdecode")
 RERAISE_VARIABLE = "OTEL_SPECDECODE_RERAISE"
 """Set to `true` by our own tests, so that no failure of ours stays hidden."""
 
-_seen: set[tuple[str, str]] = set()
+_seen: set[str] = set()
 _failures: dict[str, int] = {}
 
 
@@ -47,8 +47,39 @@ def attempt(
         return None
 
 
+def attempt_or(
+    instead: Callable[[], Result],
+    hook: str,
+    ours: Callable[..., Result],
+    *args: Any,
+    **kwargs: Any,
+) -> Result | None:
+    """Call a function of ours as `attempt` does, and another one where it fails.
+
+    Args:
+        instead: called after a failure; shall share little with what failed.
+        hook: what is being done.
+        ours: the function.
+        args: its arguments.
+        kwargs: its keywords.
+
+    Returns:
+        What either of them returns; `None` when both failed.
+    """
+    try:
+        return ours(*args, **kwargs)
+    except Exception as error:  # noqa: BLE001 (never break the caller)
+        try:
+            failed(hook, error)
+        finally:
+            result = attempt(hook, instead)
+        return result
+
+
 def failed(hook: str, error: Exception) -> None:
-    """Log a failure of ours, once for each hook and place, and count it.
+    """Log a failure of ours, once for each place that raises, and count it.
+
+    A function that several hooks call is one cause, whichever meets it first.
 
     Neither the message nor a value is logged: they may quote a prompt.
 
@@ -63,15 +94,16 @@ def failed(hook: str, error: Exception) -> None:
     if os.environ.get(RERAISE_VARIABLE) == "true":
         raise error
     place = _place(error)
-    if (hook, place) in _seen:
+    cause = place or hook
+    if cause in _seen:
         return
-    _seen.add((hook, place))
+    _seen.add(cause)
     warn(
         "%s failed with %s at %s; the call itself goes on without telemetry."
         " This is logged once.",
         hook,
         type(error).__name__,
-        place,
+        place or "unknown",
     )
 
 
@@ -83,8 +115,8 @@ def warn_once(cause: str, message: str, *values: object) -> None:
         message: with `%s` for each value.
         values: nothing of a prompt or an answer.
     """
-    if ("warning", cause) not in _seen:
-        _seen.add(("warning", cause))
+    if cause not in _seen:
+        _seen.add(cause)
         warn(message, *values)
 
 
@@ -99,6 +131,6 @@ def failures() -> dict[str, int]:
     return dict(_failures)
 
 
-def _place(error: Exception) -> str:
+def _place(error: Exception) -> str | None:
     frames = traceback.extract_tb(error.__traceback__)
-    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "unknown"
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else None

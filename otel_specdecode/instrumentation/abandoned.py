@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from threading import Lock, RLock, Thread
 from typing import TYPE_CHECKING, Protocol
 
-from otel_specdecode.instrumentation._guard import failed
+from otel_specdecode.instrumentation._guard import attempt, attempt_or
 from otel_specdecode.instrumentation.clock import monotonic_s, wall_ns
 from otel_specdecode.model import Outcome
 
@@ -41,6 +41,10 @@ class Endable(Protocol):
         """Record the end; only the first call counts."""
         ...
 
+    def lose(self) -> None:
+        """End without a record, where recording fails."""
+        ...
+
 
 _Entry = tuple[Endable, float, int]
 _entries: deque[_Entry] = deque()
@@ -54,6 +58,7 @@ _generation = 0
 _steps_before_exit: list[Callable[[], None]] = []
 
 _LONGEST_WAIT_S = 5.0
+_HOOK = "recording an abandoned stream"
 
 
 def generation() -> int:
@@ -80,9 +85,14 @@ def flush() -> None:
     """
     if _recording.acquire(timeout=_LONGEST_WAIT_S):
         try:
-            _drain()
+            attempt(_HOOK, _drain)
         finally:
             _recording.release()
+
+
+def num_pending() -> int:
+    """How many abandoned streams are queued and not recorded yet."""
+    return len(_entries)
 
 
 def before_exit(step: Callable[[], None]) -> None:
@@ -93,15 +103,15 @@ def before_exit(step: Callable[[], None]) -> None:
 def flush_at_exit() -> None:
     """Record what is queued and what is open when the process ends."""
     for step in _steps_before_exit:
-        step()
-    flush()
+        attempt("ending what is open", step)
+    attempt(_HOOK, flush)
 
 
 def flush_if_idle() -> None:
     """Record what is queued, unless another thread is at it; for every request."""
     if _entries and _recording.acquire(blocking=False):
         try:
-            _drain()
+            attempt(_HOOK, _drain)
         finally:
             _recording.release()
 
@@ -124,24 +134,23 @@ def _run() -> None:
     while True:
         _wakeups.get()
         with _recording:
-            _drain()
+            attempt(_HOOK, _drain)
 
 
 def _drain() -> None:
     while True:
         try:
-            entry = _entries.popleft()
+            observation, ended_at, end_time_ns = _entries.popleft()
         except IndexError:
             return
-        _end(entry)
-
-
-def _end(entry: _Entry) -> None:
-    observation, ended_at, end_time_ns = entry
-    try:
-        observation.end(Outcome.ABANDONED, ended_at=ended_at, end_time_ns=end_time_ns)
-    except Exception as error:  # noqa: BLE001 (nobody is there to catch it)
-        failed("recording an abandoned stream", error)
+        attempt_or(
+            observation.lose,
+            _HOOK,
+            observation.end,
+            Outcome.ABANDONED,
+            ended_at=ended_at,
+            end_time_ns=end_time_ns,
+        )
 
 
 def _restart_in_child() -> None:

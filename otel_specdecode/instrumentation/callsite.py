@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,16 +14,21 @@ _BETWEEN = ("openai", "otel_specdecode", "opentelemetry", "wrapt", "asyncio")
 _MOST_FRAMES = 60
 
 
-def calling_frame() -> FrameType | None:
-    """Return the nearest frame that belongs to none of those in between."""
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] (inspect is far slower)
+def calling_frame(num_own: int = 1) -> FrameType | None:
+    """Return the nearest frame that belongs to none of those in between.
+
+    Args:
+        num_own: frames of this package that are known to be on top, not looked at.
+    """
+    frame: FrameType | None = sys._getframe(num_own)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] (inspect is far slower)
     for _ in range(_MOST_FRAMES):
-        if frame is None or not _is_between(frame):
+        if frame is None or not _is_between(frame.f_globals.get("__name__")):
             return frame
         frame = frame.f_back
     return None
 
 
-def _is_between(frame: FrameType) -> bool:
-    module = frame.f_globals.get("__name__") or ""
-    return module.partition(".")[0] in _BETWEEN
+# A request passes ten frames, and always through the same few modules.
+@lru_cache(maxsize=256)
+def _is_between(module: str | None) -> bool:
+    return (module or "").partition(".")[0] in _BETWEEN

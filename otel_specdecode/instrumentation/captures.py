@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from otel_specdecode.instrumentation import abandoned
+from otel_specdecode.instrumentation._guard import attempt
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -52,7 +53,7 @@ def capture() -> Generator[list[RequestRecord]]:
     try:
         yield records
     finally:
-        abandoned.flush()
+        attempt("recording what was abandoned", abandoned.flush)
         with _lock:
             _open = tuple(one for one in _open if one is not records)
 
@@ -73,7 +74,11 @@ def record_of(response: object) -> RequestRecord | None:
     Returns:
         `None` when it has not ended, or when it was not observed.
     """
-    abandoned.flush()
+    attempt("recording what was abandoned", abandoned.flush)
+    return attempt("finding a record", _record_of, response)
+
+
+def _record_of(response: object) -> RequestRecord | None:
     for candidate in _with_http_response(response):
         entry = _by_id.get(id(candidate))
         if entry is not None and entry[0]() is candidate:
@@ -91,6 +96,12 @@ def remember(response: object, observation: _Observed) -> None:
     # Text and lists, which a caller may have asked for, take no weak reference.
     with suppress(TypeError):
         _by_id[key] = (weakref.ref(response, forget), observation)
+
+
+def num_open() -> int:
+    """How many requests are alive whose response came and that have not ended."""
+    observed = [observation for _, observation in list(_by_id.values())]
+    return len({id(one) for one in observed if not one.ended})
 
 
 def _end_open() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from otel_specdecode.instrumentation.span_start import identity_attributes
+from otel_specdecode.recording.attributes import tag_attributes
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -29,7 +30,10 @@ def recording_gaps(
         recorder: where the gaps go.
         span: of their request, for exemplars.
     """
-    attributes = identity_attributes(observation)
+    attributes = {
+        **identity_attributes(observation),
+        **tag_attributes(observation.tags),
+    }
     before: float | None = None
 
     def read_and_record(chunk: Any, at: float) -> bool:

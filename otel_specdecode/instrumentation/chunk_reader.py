@@ -11,8 +11,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from otel_specdecode.instrumentation._guard import failed
-from otel_specdecode.instrumentation.findings import Findings, extras_of
+from otel_specdecode.instrumentation._guard import attempt_or
+from otel_specdecode.instrumentation.chunk_content import (
+    has_content,
+    has_other_content,
+    is_role_chunk,
+)
+from otel_specdecode.instrumentation.findings import (
+    STREAM_ERROR,
+    Findings,
+    extras_of,
+    read_usage,
+    says_that_it_failed,
+)
 from otel_specdecode.instrumentation.request_view import (
     CHAT,
     COMPLETIONS,
@@ -20,16 +31,15 @@ from otel_specdecode.instrumentation.request_view import (
     Endpoint,
 )
 from otel_specdecode.instrumentation.unobserved import is_bare_usage
+from otel_specdecode.instrumentation.usage_chunk import brings_usage_alone
 from otel_specdecode.model import StreamTally, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-_DECLARED_CONTENT = ("tool_calls", "refusal", "function_call")
-_REASONING = ("reasoning_content", "reasoning", "reasoning_details")
 _NOWHERE = object()
-# What rides on a chunk that exists only because usage was asked for.
-_OURS = frozenset({"metrics"})
+READING = "reading a chunk"
+"""The hook in which chunks are read."""
 
 
 class ChunkReader:
@@ -41,21 +51,21 @@ class ChunkReader:
         num_first_tokens: tokens up to and including the first content chunk;
             `None` while or where the server does not count them.
         swallowed: whether a parser for tools or reasoning was seen at work.
-        usage_unasked: usage came before the end though nobody asked.
     """
 
     __slots__ = (
+        "_chunks_at_early_usage",
         "_chunks_at_usage",
         "_counted_tokens",
         "_first_extras",
         "_hides",
         "_num_choices",
+        "_unasked",
         "_wants_continuous",
         "findings",
         "num_first_tokens",
         "swallowed",
         "tally",
-        "usage_unasked",
     )
 
     def __init__(
@@ -70,12 +80,13 @@ class ChunkReader:
         self.findings = findings
         self.num_first_tokens: int | None = None
         self.swallowed = False
-        self.usage_unasked = False
         self._num_choices = num_choices
         self._hides = hides
         self._wants_continuous = wants_continuous
         self._counted_tokens: int | None = None
         self._chunks_at_usage: int | None = 0
+        self._chunks_at_early_usage: int | None = None
+        self._unasked = False
         self._first_extras: Mapping[str, object] = {}
 
     def pass_over(self, chunk: Any, at: float) -> bool:
@@ -99,6 +110,17 @@ class ChunkReader:
     def all_finished(self) -> bool:
         """Whether every choice has given its finish reason."""
         return len(self.findings.finish_reasons) >= self._num_choices
+
+    @property
+    def usage_unasked(self) -> bool:
+        """Whether usage came before the end though nobody asked.
+
+        A chunk of usage alone that nothing follows was the end, also where a choice
+        that was asked for never came or never said that it had finished.
+        """
+        early = self._chunks_at_early_usage
+        followed = early is not None and self.tally.num_content_chunks > early
+        return self._unasked or followed
 
     @property
     def usage(self) -> Usage | None:
@@ -160,10 +182,13 @@ class ChunkReader:
 
     def read_response_event(self, event: Any, at: float) -> bool:
         """Read an event of the Responses API; arguments as for `read_chat`."""
-        if str(getattr(event, "type", "")).endswith(".delta"):
+        kind = str(getattr(event, "type", ""))
+        if kind.endswith(".delta"):
             self.tally.add_content_chunk(at)
             return False
         self.tally.add_chunk(at)
+        if kind == "error":
+            self.findings.error_type = STREAM_ERROR
         response = getattr(event, "response", None)
         if response is not None:
             self.findings.note_identity(response)
@@ -171,6 +196,8 @@ class ChunkReader:
             usage = getattr(response, "usage", None)
             if usage is not None and self.findings.note_usage(usage):
                 self._chunks_at_usage = self.tally.num_content_chunks
+            if says_that_it_failed(response):
+                self.findings.error_type = STREAM_ERROR
         return False
 
     def _read_rare(self, chunk: Any, choices: Any, at: float) -> bool:
@@ -183,8 +210,7 @@ class ChunkReader:
         usage = chunk.usage
         counted = usage is not None and self.findings.note_usage(usage)
         if counted:
-            early = not self.all_finished and not self._wants_continuous
-            self.usage_unasked = self.usage_unasked or early
+            self._note_early_usage(alone=not choices)
         if hidden or not choices:
             self.tally.add_chunk(at)
         else:
@@ -200,21 +226,33 @@ class ChunkReader:
         It does when every choice has finished and it brings neither content nor a
         finish reason nor a field of somebody else, unless the server was seen to
         send usage anyway.
-        """
-        if self.usage_unasked or not self.all_finished or choices is None:
-            return False
-        if any(self._brings_something(choice) for choice in choices):
-            return False
-        extras = extras_of(chunk) or {}
-        return all(
-            value is None or name in _OURS or value == self._first_extras.get(name)
-            for name, value in extras.items()
-        )
 
-    def _brings_something(self, choice: Any) -> bool:
-        if choice.finish_reason is not None or has_content(choice):
-            return True
-        return any(value is not None for value in (extras_of(choice) or {}).values())
+        Some servers answer one choice where several are wanted, or never say that
+        one has finished. A chunk of counts alone is ours there too, once there was
+        content: a caller who did not ask trips over its missing choice.
+        """
+        if self.usage_unasked:
+            return False
+        if not self.all_finished and (choices or not self._counts_content(chunk)):
+            return False
+        if choices is None and read_usage(chunk.usage) is None:
+            # Shaped like nothing known; what counts tokens alone is ours all the same.
+            return False
+        return brings_usage_alone(chunk, choices, as_ever=self._first_extras)
+
+    def _counts_content(self, chunk: Any) -> bool:
+        usage = read_usage(chunk.usage)
+        return bool(usage and usage.output_tokens and self.tally.num_content_chunks)
+
+    def _note_early_usage(self, *, alone: bool) -> None:
+        """Note usage that came before every choice had finished."""
+        if self.all_finished or self._wants_continuous:
+            return
+        num_content_chunks = self.tally.num_content_chunks
+        if alone and num_content_chunks and not self.usage_unasked:
+            self._chunks_at_early_usage = num_content_chunks
+        else:
+            self._unasked = True
 
     def _read_before_content(self, chunk: Any, choices: Any) -> None:
         """Note identity, and the tokens that the server counts before content."""
@@ -222,29 +260,40 @@ class ChunkReader:
         if findings.response_id is None:
             findings.note_identity(chunk)
             self._first_extras = extras_of(chunk) or {}
-        usage = chunk.usage
-        counted = getattr(usage, "completion_tokens", None) if usage else None
-        if type(counted) is int and counted >= 0:
-            self._counted_tokens = counted
-        elif choices:
-            self._count_token_ids(choices[0])
-        if choices and has_content(choices[0]):
+        counted = self._count_tokens(chunk, choices)
+        if counted and choices and has_content(choices[0]):
             # A server that sends zeros all along counts nothing.
             self.num_first_tokens = self._counted_tokens or None
 
-    def _count_token_ids(self, choice: Any) -> None:
+    def _count_tokens(self, chunk: Any, choices: Any) -> bool:
+        """Take a chunk's count of the tokens so far, or add the ids that it brings.
+
+        Returns:
+            Whether this very chunk is counted. Gateways are seen to count on the
+            role chunk and at the end alone, which says nothing of the first content.
+        """
+        usage = chunk.usage
+        so_far = getattr(usage, "completion_tokens", None) if usage else None
+        if type(so_far) is int and so_far >= 0:
+            self._counted_tokens = so_far
+            return True
+        return bool(choices) and self._count_token_ids(choices[0])
+
+    def _count_token_ids(self, choice: Any) -> bool:
         extras = extras_of(choice)
         ids = extras.get("token_ids") if extras else None
-        if isinstance(ids, list) and ids and isinstance(ids[0], int):
-            count = len(cast("list[object]", ids))
-            self._counted_tokens = (self._counted_tokens or 0) + count
+        if not (isinstance(ids, list) and ids and isinstance(ids[0], int)):
+            return False
+        count = len(cast("list[object]", ids))
+        self._counted_tokens = (self._counted_tokens or 0) + count
+        return True
 
     def _add_without_text(self, choice: Any, delta: Any, at: float) -> None:
         tally = self.tally
-        if _other_content(delta):
+        if has_other_content(delta):
             self.swallowed = True
             tally.add_content_chunk(at)
-        elif _is_role_chunk(choice, delta) and not (
+        elif is_role_chunk(choice, delta) and not (
             tally.num_content_chunks or tally.num_empty_chunks
         ):
             tally.add_role_chunk(at)
@@ -276,29 +325,42 @@ def reader_method(endpoint: Endpoint) -> str:
     return "read_completion" if endpoint is COMPLETIONS else "read_response_event"
 
 
-def guarded(reader: ChunkReader, endpoint: Endpoint) -> Callable[[Any, float], bool]:
-    """Return the function to call with each chunk and its arrival; it never raises."""
+def guarded(
+    reader: ChunkReader, endpoint: Endpoint, lose: Callable[[], None]
+) -> Callable[[Any, float], bool]:
+    """Return the function to call with each chunk and its arrival; it never raises.
+
+    Args:
+        reader: what reads them.
+        endpoint: whose chunks they are.
+        lose: ends the request without a record, where we fail to read one.
+    """
     read: Callable[[Any, float], bool] = getattr(reader, reader_method(endpoint))
 
     def read_guarded(chunk: Any, at: float) -> bool:
         try:
             return read(chunk, at)
         except Exception as error:  # noqa: BLE001 (never break the caller)
-            return note_unread(reader, endpoint, chunk, at, error)
+            attempt_or(lose, READING, pass_over, reader, endpoint, chunk, at, error)
+            return False
 
     return read_guarded
 
 
-def note_unread(
+def pass_over(
     reader: ChunkReader, endpoint: Endpoint, chunk: Any, at: float, error: Exception
 ) -> bool:
-    """Count a chunk that could not be read, and report it where that is our fault.
+    """Pass over a chunk that could not be read, if that is the server's fault.
 
     Returns:
-        Whether to keep it from the caller, as if it had been read.
+        Whether to keep it from the caller.
+
+    Raises:
+        Exception: `error`, when the chunk has the shape that its endpoint promises:
+            then the fault is ours, and what was read is not to be trusted.
     """
     if not isinstance(error, RecursionError) and _is_well_formed(chunk, endpoint):
-        failed("reading a chunk", error)
+        raise error
     return reader.pass_over(chunk, at)
 
 
@@ -320,22 +382,3 @@ def _has(value: object, path: str) -> bool:
     for name in path.split("."):
         value = getattr(value, name, _NOWHERE)
     return value is not _NOWHERE
-
-
-def has_content(choice: Any) -> bool:
-    """Say whether a choice carries text, reasoning, a tool call or a refusal."""
-    if getattr(choice, "text", None):
-        return True
-    delta = getattr(choice, "delta", None)
-    return bool(getattr(delta, "content", None)) or _other_content(delta)
-
-
-def _other_content(delta: Any) -> bool:
-    if any(getattr(delta, name, None) for name in _DECLARED_CONTENT):
-        return True
-    extras = extras_of(delta)
-    return bool(extras) and any(extras.get(name) for name in _REASONING)
-
-
-def _is_role_chunk(choice: Any, delta: Any) -> bool:
-    return getattr(delta, "role", None) is not None and choice.finish_reason is None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
-from otel_specdecode.instrumentation._guard import attempt
+from otel_specdecode.instrumentation._guard import attempt, attempt_or
 from otel_specdecode.model import Outcome
 
 if TYPE_CHECKING:
@@ -46,6 +48,19 @@ def _is_running(reading: Reading, name: str) -> bool:
     return chunks is None or getattr(chunks, name, True)
 
 
+def _is_shut_down(reading: Reading) -> bool:
+    """Say whether somebody else closes the generator, which closes the response.
+
+    `asyncio.run` does with what it leaves open. Whoever reads on in another loop is
+    shown no error and nothing more, which is not the end of the answer.
+    """
+    chunks, error = reading(), sys.exception()
+    if chunks is None or not isinstance(error, GeneratorExit):
+        return False
+    # A caller who is closed himself may read the rest first: whose exit is it?
+    return any(frame is chunks.ag_frame for frame, _ in walk_tb(error.__traceback__))
+
+
 def _watch_sync(response: Any, reading: Reading, observation: Observation) -> None:
     close: Callable[[], None] = response.close
     own = response.__dict__.get("close")
@@ -60,7 +75,7 @@ def _watch_sync(response: Any, reading: Reading, observation: Observation) -> No
             close()
         finally:
             if ends:
-                attempt(_HOOK, observation.end, Outcome.ABANDONED)
+                attempt_or(observation.lose, _HOOK, observation.end, Outcome.ABANDONED)
 
     response.close = closed
 
@@ -73,12 +88,14 @@ def _watch_async(response: Any, reading: Reading, observation: Observation) -> N
     async def closed() -> None:
         attempt(_HOOK, _put_back, response, "aclose", closed, own)
         ends = first and attempt(_HOOK, _is_running, reading, "ag_running") is False
+        if first and attempt(_HOOK, _is_shut_down, reading):
+            attempt(_HOOK, observation.end_later)
         first.clear()
         try:
             await aclose()
         finally:
             if ends:
-                attempt(_HOOK, observation.end, Outcome.ABANDONED)
+                attempt_or(observation.lose, _HOOK, observation.end, Outcome.ABANDONED)
 
     response.aclose = closed
 

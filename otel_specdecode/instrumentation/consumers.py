@@ -2,24 +2,27 @@
 
 The first stream of a function has it examined by the linter's engine, in a thread of
 our own and once for each (file, first line, qualified name): code objects compare by
-value, so they are no key. A program whose source cannot be found stays unexamined.
+value, so they are no key. A generator that hands chunks on is examined with whoever
+iterates it. A program whose source cannot be found stays unexamined.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
+import re
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from inspect import CO_ASYNC_GENERATOR, CO_GENERATOR
 from pathlib import Path
 from threading import Lock, Thread
 from types import CodeType
 from typing import TYPE_CHECKING
 
 from otel_specdecode.errors import ChunkCountWarning
-from otel_specdecode.instrumentation._guard import failed, warn
+from otel_specdecode.instrumentation._guard import attempt, warn
 from otel_specdecode.instrumentation.callsite import calling_frame
 from otel_specdecode.instrumentation.clock import monotonic_s
 from otel_specdecode.model import ChunkCountSite, RequestRecord
@@ -33,7 +36,11 @@ _RULES = ("SPD001", "SPD002")
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 _MOST_CONSUMERS = 2000
 _LONGEST_WAIT_S = 5.0
-ConsumerKey = tuple[str, int, str]
+_HANDS_ON = CO_GENERATOR | CO_ASYNC_GENERATOR
+_MOST_GENERATORS = 6
+"""One that feeds another: deeper is a pipeline of the program's own."""
+CodeKey = tuple[str, int, str]
+ConsumerKey = tuple[CodeKey, ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,20 +70,31 @@ def consumer_here() -> Consumer | None:
 
     Call it from the step itself: the function is found on the stack.
     """
-    frame = calling_frame()
-    while frame is not None and frame.f_code.co_name in _COMPREHENSIONS:
-        frame = frame.f_back
-    if frame is None:
+    codes = _reading_codes()
+    if not codes:
         return None
-    code = frame.f_code
-    key = (code.co_filename, code.co_firstlineno, code.co_qualname)
+    key = tuple((c.co_filename, c.co_firstlineno, c.co_qualname) for c in codes)
     consumer = _consumers.get(key)
     if consumer is None:
         if len(_consumers) >= _MOST_CONSUMERS:
             return None
         consumer = _consumers.setdefault(key, Consumer())
-        _start_examining(code, consumer)
+        _start_examining(codes, consumer)
     return consumer
+
+
+def _reading_codes() -> list[CodeType]:
+    """Generators that hand the chunks on, innermost first, and who iterates them."""
+    codes: list[CodeType] = []
+    frame = calling_frame()
+    while frame is not None and len(codes) <= _MOST_GENERATORS:
+        code = frame.f_code
+        if code.co_name not in _COMPREHENSIONS:
+            codes.append(code)
+            if not code.co_flags & _HANDS_ON:
+                break
+        frame = frame.f_back
+    return codes
 
 
 def finish(consumer: Consumer, record: RequestRecord, recorder: Recorder) -> None:
@@ -86,12 +104,12 @@ def finish(consumer: Consumer, record: RequestRecord, recorder: Recorder) -> Non
     _report(consumer)
 
 
-def _start_examining(code: CodeType, consumer: Consumer) -> None:
+def _start_examining(codes: list[CodeType], consumer: Consumer) -> None:
     if not _threads:
         atexit.register(_wait_for_threads)
     thread = Thread(
-        target=_examine,
-        args=(code, consumer),
+        target=attempt,
+        args=("examining a consumer", _examine, codes, consumer),
         name="otel-specdecode-lint",
         daemon=True,
     )
@@ -106,39 +124,42 @@ def _wait_for_threads() -> None:
         thread.join(max(0.0, deadline - monotonic_s()))
 
 
-def _examine(code: CodeType, consumer: Consumer) -> None:
-    try:
-        # One at a time: functions of one file share what is found in it.
-        with _examining:
-            consumer.site = _site_in(code)
-    except Exception as error:  # noqa: BLE001 (never break the caller)
-        failed("examining a consumer", error)
+def _examine(codes: list[CodeType], consumer: Consumer) -> None:
+    # One at a time: functions of one file share what is found in it.
+    with _examining:
+        consumer.site = _site_in(codes)
     _report(consumer)
 
 
-def _site_in(code: CodeType) -> ChunkCountSite | None:
-    lines = _lines_of(code)
-    for finding in _findings(code.co_filename):
-        if _touches(finding, lines):
+def _site_in(codes: list[CodeType]) -> ChunkCountSite | None:
+    findings = _findings(tuple(dict.fromkeys(code.co_filename for code in codes)))
+    *generators, reader = codes
+    for finding in findings:
+        named = next((c for c in generators if _is_in(finding, c)), None)
+        if named is None and _touches(finding, reader):
+            named = reader
+        if named is not None and _is_defined_there(named):
             return ChunkCountSite(
                 rule=finding.code,
                 path=finding.path,
                 line=finding.line,
-                function=code.co_qualname,
+                function=named.co_qualname,
             )
     return None
 
 
 @lru_cache(maxsize=256)
-def _findings(filename: str) -> tuple[Finding, ...]:
-    path = Path(filename)
-    if not path.is_file():
+def _findings(filenames: tuple[str, ...]) -> tuple[Finding, ...]:
+    # Not `Path.is_file`, which fails where a name is too long or not to be looked up:
+    # code that was compiled from a text may be named in any way.
+    paths = [Path(name) for name in filenames if os.path.isfile(name)]  # noqa: PTH113
+    if not paths:
         return ()
     # The engine is imported by the first program that streams, and by no other.
     from otel_specdecode.lint.run import lint_files  # noqa: PLC0415
     from otel_specdecode.lint.settings import Settings  # noqa: PLC0415
 
-    report = lint_files([path], Settings(select=_RULES))
+    report = lint_files(paths, Settings(select=_RULES))
     return tuple(found for found in report.findings if found.code in _RULES)
 
 
@@ -149,10 +170,26 @@ def _lines_of(code: CodeType) -> range:
     return range(code.co_firstlineno, last + 1)
 
 
-def _touches(finding: Finding, lines: range) -> bool:
+def _is_defined_there(code: CodeType) -> bool:
+    """Whether its file still has a function where the running one stands.
+
+    Not if the file was changed meanwhile, nor if other code was run under its name.
+    """
+    text = Path(code.co_filename).read_text("utf-8", errors="replace")
+    lines = text.split("\n")[code.co_firstlineno - 1 : _lines_of(code)[-1]]
+    definition = re.compile(rf"\s*(?:async\s+)?def\s+{re.escape(code.co_name)}\b")
+    return code.co_name.startswith("<") or any(map(definition.match, lines))
+
+
+def _is_in(finding: Finding, code: CodeType) -> bool:
+    return finding.path == code.co_filename and finding.line in _lines_of(code)
+
+
+def _touches(finding: Finding, code: CodeType) -> bool:
     """Say whether the way from the stream to the rate passes through a function."""
-    steps = (step.line for step in finding.steps if step.path == finding.path)
-    return finding.line in lines or any(line in lines for line in steps)
+    lines = _lines_of(code)
+    steps = (step.line for step in finding.steps if step.path == code.co_filename)
+    return _is_in(finding, code) or any(line in lines for line in steps)
 
 
 def _report(consumer: Consumer) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from otel_specdecode.instrumentation._guard import warn_once
@@ -18,6 +18,11 @@ from otel_specdecode.servers import EngineReport, read_payload
 if TYPE_CHECKING:
     from otel_specdecode.errors import PayloadError
 
+STREAM_ERROR = "stream_error"
+"""`error.type` of a stream in which the server said that it failed."""
+ERROR_ANSWER = "error_response"
+"""`error.type` of a whole answer in which the server says that it failed."""
+
 _MOST_TOKENS = 10**9
 # Names and reasons are short, and choices few; what a hostile server sends is not.
 _LONGEST_NAME = 512
@@ -29,16 +34,17 @@ _OUTPUT_FIELDS = ("completion_tokens", "output_tokens")
 class Findings:
     """Collects identity, usage and statistics; the last complete word counts."""
 
-    __slots__ = (
-        "_most_choices",
-        "finish_reasons",
-        "malformed",
-        "model",
-        "report",
-        "response_id",
-        "timing",
-        "usage",
-    )
+    # What a response does not say stands here once, for all of them.
+    model: str | None = None
+    response_id: str | None = None
+    stop_reason: object = None
+    """vLLM's: the stop string, the id of the stop token, or null. Never recorded."""
+    usage: Usage | None = None
+    report: EngineReport | None = None
+    timing: ServerTiming | None = None
+    malformed: PayloadError | None = None
+    error_type: str | None = None
+    """Set where the answer says that it failed although the client raises nothing."""
 
     def __init__(self, num_choices: int = 1) -> None:
         """Start with nothing.
@@ -47,18 +53,26 @@ class Findings:
             num_choices: how many the request asked for.
         """
         self._most_choices = max(num_choices, _MOST_CHOICES)
-        self.model: str | None = None
-        self.response_id: str | None = None
         self.finish_reasons: dict[int, str] = {}
-        self.usage: Usage | None = None
-        self.report: EngineReport | None = None
-        self.timing: ServerTiming | None = None
-        self.malformed: PayloadError | None = None
 
     def note_identity(self, response: Any) -> None:
         """Take model and id where the response has them."""
         self.model = _name(getattr(response, "model", None)) or self.model
         self.response_id = _name(getattr(response, "id", None)) or self.response_id
+
+    def note_answer(self, response: Any) -> None:
+        """Take everything from an answer that is no stream."""
+        self.note_identity(response)
+        usage = getattr(response, "usage", None)
+        if usage is not None:
+            self.note_usage(usage)
+        self.note_statistics(extras_of(response))
+        choices = getattr(response, "choices", None)
+        if isinstance(choices, list):
+            for choice in cast("list[object]", choices):
+                self.note_finish(choice)
+        if says_that_it_failed(response):
+            self.error_type = ERROR_ANSWER
 
     def note_finish(self, choice: Any) -> None:
         """Take the finish reason of one choice."""
@@ -69,6 +83,7 @@ class Findings:
         known = index in self.finish_reasons
         if reason and (known or len(self.finish_reasons) < self._most_choices):
             self.finish_reasons[index] = reason
+            self.stop_reason = (extras_of(choice) or {}).get("stop_reason")
 
     def note_usage(self, usage: Any) -> bool:
         """Take a usage block.
@@ -101,25 +116,40 @@ class Findings:
             self.report = report
 
     @property
+    def ordered_finish_reasons(self) -> tuple[str, ...]:
+        """One for each choice that finished, by choice."""
+        reasons = self.finish_reasons
+        if len(reasons) < 2:
+            return (*reasons.values(),)
+        return tuple(reasons[index] for index in sorted(reasons))
+
+    @property
     def engine(self) -> str | None:
         """The adapter that recognised the response."""
         return None if self.report is None else self.report.engine
 
     def acceptance(
-        self, *, applicable: bool
+        self, *, applicable: bool, stop_strings: Collection[str] = ()
     ) -> tuple[AcceptanceState, Acceptance | None, str | None]:
-        """Return state, counts and, where there are none, the reason in words."""
+        """Return state, counts and, where there are none, the reason in words.
+
+        Args:
+            applicable: whether servers report any for such a request.
+            stop_strings: those that the request named.
+        """
         if not applicable:
             return AcceptanceState.NOT_APPLICABLE, None, None
         if self.report is not None and self.report.acceptance is not None:
             return AcceptanceState.PRESENT, self.report.acceptance, None
         if self.malformed is not None:
             return AcceptanceState.MALFORMED, None, str(self.malformed)
-        return AcceptanceState.ABSENT, None, self._why_absent()
+        return AcceptanceState.ABSENT, None, self._why_absent(stop_strings)
 
-    def _why_absent(self) -> str:
+    def _why_absent(self, stop_strings: Collection[str]) -> str:
         if self.usage is None:
             return "no usage arrived, and the statistics come with it"
+        if isinstance(self.stop_reason, str) and self.stop_reason in stop_strings:
+            return "it ended at a stop string, where vLLM leaves the statistics out"
         if self.report is None:
             return "the response carries no statistics of a known server"
         return f"{self.report.engine} reports no speculation for this request"
@@ -133,6 +163,18 @@ class Findings:
         if unasked or asked is UsageOrigin.ABSENT:
             return UsageOrigin.UNASKED
         return asked
+
+
+def says_that_it_failed(response: Any) -> bool:
+    """Say whether an answer is an error although its status is 200.
+
+    Gateways send an error object in the place of a completion, and the Responses
+    API a response that is `failed`. The client raises for neither.
+    """
+    if getattr(response, "object", None) == "response":
+        return getattr(response, "status", None) == "failed"
+    extras = extras_of(response) or {}
+    return bool(extras.get("error")) and not getattr(response, "choices", None)
 
 
 def read_usage(usage: Any) -> Usage | None:

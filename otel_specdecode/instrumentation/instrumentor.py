@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
 from otel_specdecode.errors import ConfigError
-from otel_specdecode.instrumentation._guard import warn
+from otel_specdecode.instrumentation._guard import attempt, warn
 from otel_specdecode.instrumentation.observation import Setting
 from otel_specdecode.instrumentation.options import Options
 from otel_specdecode.instrumentation.recorders import recorder_for
@@ -21,6 +22,7 @@ from otel_specdecode.instrumentation.wrapping import (
     REQUEST,
     attempt_hook,
     is_async,
+    is_wrapped,
 )
 
 if TYPE_CHECKING:
@@ -43,8 +45,14 @@ class SpecDecodeInstrumentor(BaseInstrumentor):
     is logged, and the program runs without our telemetry.
     """
 
+    # Class, attribute, what was there (`None`: inherited), and our hook.
     _restore: tuple[tuple[type, str, Any, Any], ...] = ()
     _setting: Setting | None = None
+
+    @property
+    def options(self) -> Options | None:
+        """The options in force; `None` while no class is hooked by this."""
+        return None if self._setting is None else self._setting.options
 
     def instrumentation_dependencies(self) -> Collection[str]:
         """Return what must be installed for this to do anything."""
@@ -76,13 +84,15 @@ class SpecDecodeInstrumentor(BaseInstrumentor):
             providers["meter_provider"],
             options.genai_names,
         )
-        self._setting = Setting(recorder=recorder, options=options)
+        given = tuple(providers.values())
+        self._setting = Setting(recorder=recorder, options=options, providers=given)
         self._hook_classes()
 
     def _hook_classes(self) -> None:
         import openai  # noqa: PLC0415 (importing this package must not import openai)
 
-        restore: list[tuple[type, str, Any, Any]] = []
+        self._take_out()
+        restore = list(self._restore)
         for name in CLIENT_CLASSES:
             kind: type = getattr(openai, name)
             for attribute, hook in self._hooks(kind).items():
@@ -99,37 +109,59 @@ class SpecDecodeInstrumentor(BaseInstrumentor):
         return hooks
 
     def _request_hook(self, kind: type, send: Callable[..., Any]) -> Callable[..., Any]:
+        def pass_on(bound: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+            attempt("taking out a hook", self._take_out)
+            return bound(*args, **kwargs)
+
         # By the class: another wrapper's function may not look like a coroutine's.
         if is_async(kind):
 
             @functools.wraps(send)
             async def request_async(client: Any, *args: Any, **kwargs: Any) -> Any:
+                setting = self._setting
                 bound = functools.partial(send, client)
-                if self._setting is None:
+                if setting is None:
+                    return await pass_on(bound, *args, **kwargs)
+                if is_wrapped(client):
+                    # Its own hook has seen the request, and perhaps a copy of it by
+                    # a `request` of the caller's.
                     return await bound(*args, **kwargs)
                 return await observed_request_async(
-                    self._setting, bound, client, *args, **kwargs
+                    setting, bound, client, *args, **kwargs
                 )
 
             return request_async
 
         @functools.wraps(send)
         def request(client: Any, *args: Any, **kwargs: Any) -> Any:
+            setting = self._setting
             bound = functools.partial(send, client)
-            if self._setting is None:
+            if setting is None:
+                return pass_on(bound, *args, **kwargs)
+            if is_wrapped(client):
                 return bound(*args, **kwargs)
-            return observed_request(self._setting, bound, client, *args, **kwargs)
+            return observed_request(setting, bound, client, *args, **kwargs)
 
         return request
 
     def _uninstrument(self, **kwargs: Any) -> None:  # noqa: ARG002 (the base's form)
-        # Hooks that somebody has wrapped since cannot be taken out, only silenced.
         self._setting = None
+        self._take_out()
+
+    def _take_out(self) -> None:
+        """Put back what our hooks replaced.
+
+        A hook that somebody has wrapped since can only be silenced. It passes calls
+        on, and takes itself out at the first one after it has come to the surface.
+        """
+        left: list[tuple[type, str, Any, Any]] = []
         for kind, attribute, own, hook in reversed(self._restore):
             if vars(kind).get(attribute) is not hook:
-                continue
-            if own is None:
-                delattr(kind, attribute)
+                left.insert(0, (kind, attribute, own, hook))
+            elif own is None:
+                # Another thread's call may have been faster.
+                with suppress(AttributeError):
+                    delattr(kind, attribute)
             else:
                 setattr(kind, attribute, own)
-        self._restore = ()
+        self._restore = tuple(left)

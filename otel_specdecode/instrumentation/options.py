@@ -51,7 +51,7 @@ class Options:
             tokens of the first chunk are counted; the caller sees it.
         token_ids: also ask vLLM for token ids, to the same end; seen as well.
         propagate_trace: send `traceparent` and `tracestate` along.
-        propagation_excluded_hosts: hosts that get neither.
+        propagation_excluded_hosts: hosts that get neither, without port.
         provider_name: `gen_ai.provider.name`; `None` for `azure.ai.openai` on
             Azure clients and `openai` on all others.
         time_per_output_chunk: record one value a chunk, which costs.
@@ -106,7 +106,7 @@ def _coerce(name: str, value: object, default: object) -> object:
     if isinstance(default, StrEnum):
         return _as_member(name, value, type(default))
     if isinstance(default, tuple):
-        return _as_names(name, value)
+        return _as_hosts(name, value)
     if not isinstance(value, str):
         raise ConfigError(f"{name}: expected a string, got {type(value).__name__}")
     return value
@@ -133,16 +133,26 @@ def _as_member(name: str, value: object, kind: type[StrEnum]) -> StrEnum:
         ) from None
 
 
-def _as_names(name: str, value: object) -> tuple[str, ...]:
-    parts: Collection[object] = ()
+def _as_hosts(name: str, value: object) -> tuple[str, ...]:
+    parts: Collection[object] | None = None
     if isinstance(value, str):
         parts = value.split(",")
     elif isinstance(value, Collection):
         parts = cast("Collection[object]", value)
-    names = [part.strip().lower() for part in parts if isinstance(part, str)]
-    if parts and len(names) == len(parts):
-        # Host names, which are the same in any case.
-        return tuple(name for name in names if name)
-    raise ConfigError(
-        f"{name}: expected names, or one string with commas, got {value!r}"
-    )
+    if parts is None or not all(isinstance(part, str) for part in parts):
+        raise ConfigError(
+            f"{name}: expected names, or one string with commas, got {value!r}"
+        )
+    hosts = (_as_host(name, str(part).strip()) for part in parts)
+    return tuple(host for host in hosts if host)
+
+
+def _as_host(name: str, text: str) -> str:
+    """Return a host as a base URL's is compared: in any case, without brackets."""
+    host = text.removeprefix("[").removesuffix("]").lower()
+    # A host of IPv6 has two colons at least, one with a port exactly one.
+    if "/" in host or "]" in host or host.count(":") == 1:
+        raise ConfigError(
+            f"{name}: expected hosts without scheme, port and path, got {text!r}"
+        )
+    return host

@@ -5,11 +5,11 @@ W3C trace context only: baggage may hold what a model server should never see.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from otel_specdecode.instrumentation.request_view import header_of
+from otel_specdecode.instrumentation.request_view import has_header
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from otel_specdecode.instrumentation.client_view import ClientView
     from otel_specdecode.instrumentation.options import Options
 
+PREPARE_REQUEST = "_prepare_request"
+"""The one private name of openai that is hooked: a callback, made to be overridden,
+that the client calls before each attempt. Without it retries are unknown."""
+ADDS_HEADERS = "__otel_specdecode_adds_headers__"
+"""Marks a form of that callback that adds headers to the request."""
+
 _PROPAGATOR = TraceContextTextMapPropagator()
+_TRACEPARENT = "traceparent"
 
 
 def trace_headers(
@@ -26,7 +33,7 @@ def trace_headers(
     options: Options,
     context: Context,
 ) -> dict[str, str]:
-    """Return the headers to add to a request, none where the caller sent his own.
+    """Return the headers to add to a request, none where the caller decided.
 
     An HTTP instrumentation overwrites them with those of its own, inner span.
 
@@ -40,8 +47,18 @@ def trace_headers(
         return {}
     if client.address in options.propagation_excluded_hosts:
         return {}
-    if header_of(headers, "traceparent") is not None:
+    if has_header(headers, _TRACEPARENT):
         return {}
     carrier: dict[str, str] = {}
     _PROPAGATOR.inject(carrier, context=context)
     return carrier
+
+
+def adds_headers(client: Any) -> bool:
+    """Say whether a client's callback adds headers to what is sent.
+
+    That costs half of what headers in the client's options do. A subclass may have a
+    callback of its own, which nobody hooked.
+    """
+    callback = getattr(client, PREPARE_REQUEST, None)
+    return getattr(callback, ADDS_HEADERS, False)

@@ -8,18 +8,19 @@ and no HTTP library is imported.
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from otel_specdecode.instrumentation import abandoned
-from otel_specdecode.instrumentation._guard import attempt
-from otel_specdecode.instrumentation.chunk_reader import guarded
+from otel_specdecode.instrumentation._guard import attempt, attempt_or
 from otel_specdecode.instrumentation.clock import monotonic_s
-from otel_specdecode.instrumentation.sse_reader import STREAM_ERROR, SseReader
+from otel_specdecode.instrumentation.findings import STREAM_ERROR
+from otel_specdecode.instrumentation.sse_reader import SseReader
 from otel_specdecode.instrumentation.wire_object import WireObject
 from otel_specdecode.model import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from otel_specdecode.instrumentation.observation import Observation
 
@@ -40,9 +41,7 @@ class RawBody:
         self._json: list[bytes] | None = None
         # Compressed bytes say nothing here; usage stays unknown.
         if events and not encoded:
-            self._events = SseReader(
-                guarded(observation.open_reader(), observation.view.endpoint)
-            )
+            self._events = SseReader(observation.guarded_callback())
         elif not events and not encoded:
             self._json = []
         self._num_bytes = 0
@@ -97,7 +96,7 @@ class RawBody:
 
     def _finish(self) -> None:
         if self._json:
-            attempt(_HOOK, read_json, self._observation, b"".join(self._json))
+            read_json(self._observation, b"".join(self._json))
         if self._events is not None and self._events.failed:
             self._observation.end(Outcome.ERROR, error_type=STREAM_ERROR)
         else:
@@ -125,27 +124,28 @@ def watch(response: Any, observation: Observation) -> None:
     """Watch the body of an HTTP response that the caller reads by itself."""
     abandoned.ensure_thread()
     body = RawBody(observation, response)
-    _watch_sync(response, body)
-    _watch_async(response, body)
+    note = partial(attempt_or, observation.lose, _HOOK)
+    _watch_sync(response, body, note)
+    _watch_async(response, body, note)
 
 
-def _watch_sync(response: Any, body: RawBody) -> None:
+def _watch_sync(response: Any, body: RawBody, note: Callable[..., object]) -> None:
     iter_raw, close = response.iter_raw, response.close
 
     def watched_iter_raw(*args: Any, **kwargs: Any) -> Iterator[bytes]:
         source = iter_raw(*args, **kwargs)
         try:
             while True:
-                attempt(_HOOK, body.begin_read)
+                note(body.begin_read)
                 try:
                     data = next(source, None)
                 except BaseException as error:
-                    attempt(_HOOK, body.end_read, error)
+                    note(body.end_read, error)
                     raise
-                attempt(_HOOK, body.end_read)
+                note(body.end_read)
                 if data is None:
                     return
-                attempt(_HOOK, body.see, data)
+                note(body.see, data)
                 yield data
         finally:
             source.close()
@@ -154,28 +154,28 @@ def _watch_sync(response: Any, body: RawBody) -> None:
         try:
             close()
         finally:
-            attempt(_HOOK, body.close)
+            note(body.close)
 
     response.iter_raw, response.close = watched_iter_raw, watched_close
 
 
-def _watch_async(response: Any, body: RawBody) -> None:
+def _watch_async(response: Any, body: RawBody, note: Callable[..., object]) -> None:
     aiter_raw, aclose = response.aiter_raw, response.aclose
 
     async def watched_aiter_raw(*args: Any, **kwargs: Any) -> AsyncIterator[bytes]:
         source = aiter_raw(*args, **kwargs)
         try:
             while True:
-                attempt(_HOOK, body.begin_read)
+                note(body.begin_read)
                 try:
                     data = await anext(source, None)
                 except BaseException as error:
-                    attempt(_HOOK, body.end_read, error)
+                    note(body.end_read, error)
                     raise
-                attempt(_HOOK, body.end_read)
+                note(body.end_read)
                 if data is None:
                     return
-                attempt(_HOOK, body.see, data)
+                note(body.see, data)
                 yield data
         finally:
             await source.aclose()
@@ -184,6 +184,6 @@ def _watch_async(response: Any, body: RawBody) -> None:
         try:
             await aclose()
         finally:
-            attempt(_HOOK, body.close)
+            note(body.close)
 
     response.aiter_raw, response.aclose = watched_aiter_raw, watched_aclose

@@ -36,6 +36,12 @@ class Refusals:
         until = self._until.get((base_url, model))
         return until is not None and now < until
 
+    def remembered(self, now: float) -> list[tuple[str, str | None, float]]:
+        """Return base URL, model and seconds left of every refusal that holds."""
+        with self._lock:
+            entries = list(self._until.items())
+        return [(*key, until - now) for key, until in entries if now < until]
+
     def remember(self, base_url: str, model: str | None, now: float) -> None:
         """Note a refusal whose second try worked, and log it once."""
         key = (base_url, model)
@@ -56,11 +62,12 @@ class Refusals:
 def is_refusal(error: BaseException) -> bool:
     """Say whether a client error is a server's refusal of `stream_options`.
 
-    True for a 4xx whose structured `param` or `loc`, or whose message, names the
-    option. An echo of the request in the message does not count.
+    True for an error status whose structured `param` or `loc`, or whose message,
+    names the option. An echo of the request in the message does not count. A 5xx is
+    one too: a server that falls over an argument that it does not know answers so.
     """
     status = getattr(error, "status_code", None)
-    if not isinstance(status, int) or not 400 <= status < 500:
+    if not isinstance(status, int) or not 400 <= status < 600:
         return False
     body = getattr(error, "body", None)
     return any(_names_option(text) for text in _texts(body))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, cast
 
 RAW_RESPONSE_HEADER = "x-stainless-raw-response"
 
 # The client's sentinels for "not given": their names, since the classes moved.
 _SENTINELS = frozenset({"NotGiven", "Omit"})
-_TOOL_FIELDS = ("tools", "functions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +52,7 @@ RESPONSES = Endpoint(
 ENDPOINTS = (CHAT, COMPLETIONS, RESPONSES)
 
 
+@lru_cache(maxsize=256)
 def endpoint_of(method: str, url: str) -> Endpoint | None:
     """Return the observed endpoint that a request goes to, if any."""
     if method.lower() != "post":
@@ -60,9 +61,10 @@ def endpoint_of(method: str, url: str) -> Endpoint | None:
     return next((e for e in ENDPOINTS if path.endswith(e.path)), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Not frozen, as values are elsewhere: that costs a call a field, in every request.
+@dataclass(slots=True, kw_only=True, eq=False)
 class RequestView:
-    """What one call asks for.
+    """What one call asks for. Nothing of it changes.
 
     Attributes:
         endpoint: where it goes.
@@ -71,6 +73,8 @@ class RequestView:
             `stream` for `with_streaming_response`.
         body: the effective request body, `extra_body` merged in as the client
             does; never changed, never recorded.
+        model: the model that is asked for; `None` when none is named.
+        num_choices: how many choices will be answered: n times the number of prompts.
     """
 
     endpoint: Endpoint
@@ -78,23 +82,30 @@ class RequestView:
     raw_mode: str | None
     # A prompt has no place in a repr, which tracebacks may show.
     body: Mapping[str, Any] = field(repr=False)
+    model: str | None = field(init=False)
+    num_choices: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        model, n = self.body.get("model"), self.body.get("n")
+        self.model = model if isinstance(model, str) else None
+        self.num_choices = n if type(n) is int and n > 0 else 1
+        if self.endpoint is COMPLETIONS:
+            self.num_choices *= _num_prompts(self.body.get("prompt"))
 
     @property
-    def model(self) -> str | None:
-        """The model that is asked for; `None` when none is named."""
-        model = self.body.get("model")
-        return model if isinstance(model, str) else None
-
-    @property
-    def num_choices(self) -> int:
-        """How many choices will be answered: n times the number of prompts."""
-        n = self.body.get("n")
-        return (n if type(n) is int and n > 0 else 1) * self._num_prompts
+    def stop_strings(self) -> tuple[str, ...]:
+        """What the answer is to end before, where the caller says so."""
+        stop = self.body.get("stop")
+        if isinstance(stop, str):
+            return (stop,)
+        if not isinstance(stop, list):
+            return ()
+        return tuple(s for s in cast("list[object]", stop) if isinstance(s, str))
 
     @property
     def has_tools(self) -> bool:
         """Whether a tool parser may hold back text."""
-        return any(self.body.get(field) for field in _TOOL_FIELDS)
+        return bool(self.body.get("tools") or self.body.get("functions"))
 
     @property
     def caller_wants_usage(self) -> bool | None:
@@ -110,16 +121,6 @@ class RequestView:
     @property
     def _stream_options(self) -> Mapping[str, Any]:
         return mapping_or_empty(given(self.body.get("stream_options")))
-
-    @property
-    def _num_prompts(self) -> int:
-        if self.endpoint is not COMPLETIONS:
-            return 1
-        prompt = self.body.get("prompt")
-        # A list of integers is one prompt of token ids.
-        if not isinstance(prompt, list) or not prompt or isinstance(prompt[0], int):
-            return 1
-        return len(cast("list[object]", prompt))
 
 
 def view_request(options: Any, *, stream: bool) -> RequestView | None:
@@ -146,6 +147,14 @@ def view_request(options: Any, *, stream: bool) -> RequestView | None:
     )
 
 
+def _num_prompts(prompt: object) -> int:
+    if not isinstance(prompt, list) or not prompt:
+        return 1
+    prompts = cast("list[object]", prompt)
+    # A list of integers is one prompt of token ids.
+    return 1 if isinstance(prompts[0], int) else len(prompts)
+
+
 def mapping_or_empty(value: object) -> Mapping[str, Any]:
     """Return the value where it is a mapping, else an empty one."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
@@ -164,3 +173,9 @@ def header_of(headers: object, name: str) -> str | None:
         if isinstance(key, str) and key.lower() == name and isinstance(value, str):
             return value
     return None
+
+
+def has_header(headers: object, name: str) -> bool:
+    """Say whether a request header is set or, by a sentinel, to be left out."""
+    names = mapping_or_empty(headers)
+    return any(isinstance(key, str) and key.lower() == name for key in names)  # pyright: ignore[reportUnnecessaryIsInstance] (the caller's)

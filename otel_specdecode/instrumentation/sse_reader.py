@@ -10,17 +10,17 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from otel_specdecode.instrumentation._guard import warn_once
+from otel_specdecode.instrumentation.findings import says_that_it_failed
 from otel_specdecode.instrumentation.wire_object import as_wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-STREAM_ERROR = "stream_error"
-"""`error.type` of a stream in which the server said that it failed."""
-
 _DONE = "[DONE]"
-_LINE_END = re.compile(rb"[\r\n]")
+_LINE_END = re.compile(rb"\r\n|\r|\n")
 _MOST_LINE_BYTES = 4 * 1024 * 1024
+_MOST_LINES = 1000
 
 
 class SseReader:
@@ -28,8 +28,6 @@ class SseReader:
 
     Attributes:
         done: `[DONE]` was seen; what follows is not for clients.
-        failed: an error event was seen, or data that is no JSON; nothing is read
-            after it.
     """
 
     def __init__(self, read: Callable[[Any, float], bool]) -> None:
@@ -41,8 +39,18 @@ class SseReader:
         self._read = read
         self._line = bytearray()
         self._too_long = False
+        self._unread: list[str] = []
+        self._failed = False
+        self._begun = False
         self.done = False
-        self.failed = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether an error event was seen, or data that is no JSON.
+
+        Nothing is read after it.
+        """
+        return self._failed or bool(self._unread)
 
     def feed_bytes(self, data: bytes, at: float) -> None:
         """Read the lines that are whole; keep the rest for the next bytes."""
@@ -67,30 +75,70 @@ class SseReader:
         """Read one line, with or without its end.
 
         Args:
-            line: text, or UTF-8 bytes.
+            line: text, or UTF-8 bytes; anything else says nothing.
             at: when it arrived.
         """
-        if self.done or self.failed:
+        if self.done or self._failed:
             return
         try:
-            text = line.decode() if isinstance(line, bytes) else line
+            text = line.decode() if isinstance(line, bytes | bytearray) else line
         except UnicodeDecodeError:
-            self.failed = True
+            self._failed = True
             return
-        # One event is one line on every server; comments keep a connection alive.
+        # No reason to break off the caller's loop. Comments keep a connection alive.
+        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            _warn_of_no_line(line)
+            return
         if text.startswith("data:"):
             self._feed_data(text[5:].strip(), at)
+        elif self._unread and not text.strip():
+            data = "\n".join(self._unread)
+            self._unread.clear()
+            self._failed = not self._take(data, at)
+        elif text.startswith("{") and not self._begun:
+            self._failed = _is_error_body(text)
 
     def _feed_data(self, data: str, at: float) -> None:
-        if data.startswith(_DONE):
+        self._begun = True
+        if self._unread:
+            self._unread.append(data)
+            self._failed = len(self._unread) > _MOST_LINES
+        elif data.startswith(_DONE):
             self.done = True
-            return
+        elif not self._take(data, at):
+            # An event may be spread over lines, though no server is known to do so.
+            self._unread.append(data)
+
+    def _take(self, data: str, at: float) -> bool:
+        """Read what a whole event says; return whether it is one."""
         try:
             event = json.loads(data)
         except (ValueError, RecursionError):
-            self.failed = True
-            return
+            return False
         if isinstance(event, Mapping) and cast("Mapping[str, Any]", event).get("error"):
-            self.failed = True
-            return
-        self._read(as_wire(event), at)
+            self._failed = True
+        else:
+            self._read(as_wire(event), at)
+        return True
+
+
+def _is_error_body(line: str) -> bool:
+    """Say whether a line is a whole answer that is an error, in a stream's place.
+
+    Whoever does not look at the status reads it as if it were lines of events.
+    """
+    try:
+        body = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(body, dict) and says_that_it_failed(as_wire(body))
+
+
+def _warn_of_no_line(line: object) -> None:
+    kind = type(line).__name__
+    warn_once(
+        f"lines of {kind}",
+        "observe_sse() was given %s where it expects lines, text or bytes; they say"
+        " nothing. This is logged once.",
+        kind,
+    )

@@ -7,15 +7,21 @@ client's; each step of it reads the clock twice and looks at the chunk once. The
 
 from __future__ import annotations
 
-from functools import lru_cache
+import weakref
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from otel_specdecode.instrumentation import abandoned, captures
-from otel_specdecode.instrumentation._guard import attempt, failed
+from otel_specdecode.instrumentation._guard import attempt, attempt_or
+from otel_specdecode.instrumentation.chunk_reader import READING
 from otel_specdecode.instrumentation.clock import monotonic_s
 from otel_specdecode.instrumentation.closing import watch_closing
 from otel_specdecode.instrumentation.context import current_observation
-from otel_specdecode.instrumentation.unobserved import unobserved, unobserved_async
+from otel_specdecode.instrumentation.unobserved import (
+    is_bare_usage,
+    spared,
+    spared_async,
+)
 from otel_specdecode.model import Outcome
 
 if TYPE_CHECKING:
@@ -23,13 +29,18 @@ if TYPE_CHECKING:
 
     from otel_specdecode.instrumentation.observation import Observation
 
+_ENDING = "ending a stream"
+_OBSERVING = "observing a stream"
+_UNOBSERVED = "_specdecode_unobserved"
+
 
 class _ObservedSteps:
     """What the sync and the async iterator share: one observation, ended once."""
 
-    __slots__ = ("_observation", "_read", "_returned_at", "_tally")
+    __slots__ = ("_hides", "_observation", "_read", "_returned_at", "_tally")
 
-    def __init__(self, observation: Observation) -> None:
+    def __init__(self, observation: Observation, *, hides: bool) -> None:
+        self._hides = hides
         self._observation = observation
         self._read: Callable[[Any, float], bool] = observation.chunk_callback()
         self._tally = observation.open_reader().tally
@@ -42,17 +53,14 @@ class _ObservedSteps:
         if observation is not None:
             attempt("collecting a stream", abandoned.put_unended, observation)
 
-    def _note_unread(self, chunk: Any, at: float, error: Exception) -> bool | None:
-        observation = self._observation
-        return attempt(
-            "passing over a chunk", observation.note_unread, chunk, at, error
-        )
+    def _give_up(self, chunk: Any) -> bool:
+        """Read no more, and say whether the caller is spared this chunk."""
+        self._read = self._is_spared
+        attempt(READING, self._observation.lose)
+        return self._is_spared(chunk)
 
-    def _end_with(self, error: BaseException) -> None:
-        attempt("ending a stream", self._observation.end_with, error)
-
-    def _complete(self) -> None:
-        attempt("ending a stream", self._observation.end, Outcome.COMPLETED)
+    def _is_spared(self, chunk: Any, at: float | None = None) -> bool:  # noqa: ARG002 (in the place of a reader)
+        return self._hides and is_bare_usage(chunk)
 
 
 class ObservedIterator(_ObservedSteps):
@@ -60,9 +68,11 @@ class ObservedIterator(_ObservedSteps):
 
     __slots__ = ("_next",)
 
-    def __init__(self, chunks: Iterator[Any], observation: Observation) -> None:
+    def __init__(
+        self, chunks: Iterator[Any], observation: Observation, *, hides: bool
+    ) -> None:
         self._next = chunks.__next__
-        super().__init__(observation)
+        super().__init__(observation, hides=hides)
 
     def __iter__(self) -> ObservedIterator:
         return self
@@ -77,17 +87,23 @@ class ObservedIterator(_ObservedSteps):
             try:
                 chunk = self._next()
             except StopIteration:
-                self._complete()
+                observation = self._observation
+                attempt_or(
+                    observation.lose, _ENDING, observation.end, Outcome.COMPLETED
+                )
                 raise
             except BaseException as error:
-                self._end_with(error)
+                observation = self._observation
+                attempt_or(observation.lose, _ENDING, observation.end_with, error)
                 raise
             at = monotonic_s()
             try:
                 if self._read(chunk, at):
                     continue
             except Exception as error:  # noqa: BLE001 (never break the caller)
-                if self._note_unread(chunk, at, error):
+                unread = partial(self._give_up, chunk)
+                skip = self._observation.pass_over
+                if attempt_or(unread, READING, skip, chunk, at, error):
                     continue
             self._returned_at = at
             return chunk
@@ -98,9 +114,11 @@ class AsyncObservedIterator(_ObservedSteps):
 
     __slots__ = ("_next",)
 
-    def __init__(self, chunks: AsyncIterator[Any], observation: Observation) -> None:
+    def __init__(
+        self, chunks: AsyncIterator[Any], observation: Observation, *, hides: bool
+    ) -> None:
         self._next = chunks.__anext__
-        super().__init__(observation)
+        super().__init__(observation, hides=hides)
 
     def __aiter__(self) -> AsyncObservedIterator:
         return self
@@ -115,40 +133,55 @@ class AsyncObservedIterator(_ObservedSteps):
             try:
                 chunk = await self._next()
             except StopAsyncIteration:
-                self._complete()
+                observation = self._observation
+                attempt_or(
+                    observation.lose, _ENDING, observation.end, Outcome.COMPLETED
+                )
                 raise
             except BaseException as error:
-                self._end_with(error)
+                observation = self._observation
+                attempt_or(observation.lose, _ENDING, observation.end_with, error)
                 raise
             at = monotonic_s()
             try:
                 if self._read(chunk, at):
                     continue
             except Exception as error:  # noqa: BLE001 (never break the caller)
-                if self._note_unread(chunk, at, error):
+                unread = partial(self._give_up, chunk)
+                skip = self._observation.pass_over
+                if attempt_or(unread, READING, skip, chunk, at, error):
                     continue
             self._returned_at = at
             return chunk
 
 
 @lru_cache(maxsize=64)
-def observing(stream_cls: Any) -> Any:
+def observing(stream_cls: Any, *, hides: bool) -> Any:
     """Return a subclass of a client's stream class whose streams are observed.
 
     Args:
         stream_cls: such as `Stream[ChatCompletionChunk]`.
+        hides: whether its streams carry a usage chunk that their caller did not ask
+            for. The class knows it, so that a stream whose observation is not found
+            still keeps that chunk back.
     """
     original = getattr(stream_cls, "__origin__", stream_cls)
     asynchronous = hasattr(original, "__anext__")
-    return _async_class(stream_cls) if asynchronous else _sync_class(stream_cls)
+    make = _async_class if asynchronous else _sync_class
+    return make(stream_cls, hides=hides)
 
 
-def _sync_class(stream_cls: Any) -> Any:
+def _sync_class(stream_cls: Any, *, hides: bool) -> Any:
     class ObservedStream(stream_cls):
         def __stream__(self) -> Iterator[Any]:
             parent: Any = super()
             chunks: Iterator[Any] = parent.__stream__()
-            return _observed(self, chunks, ObservedIterator, unobserved)
+            observe = partial(ObservedIterator, chunks, hides=hides)
+            observed = attempt(_OBSERVING, _observed, self, chunks, observe)
+            if observed is not None:
+                return observed
+            setattr(self, _UNOBSERVED, True)
+            return spared(chunks) if hides else chunks
 
         def close(self) -> None:
             parent: Any = super()
@@ -160,12 +193,17 @@ def _sync_class(stream_cls: Any) -> Any:
     return _named_like(ObservedStream, stream_cls)
 
 
-def _async_class(stream_cls: Any) -> Any:
+def _async_class(stream_cls: Any, *, hides: bool) -> Any:
     class ObservedAsyncStream(stream_cls):
         def __stream__(self) -> AsyncIterator[Any]:
             parent: Any = super()
             chunks: AsyncIterator[Any] = parent.__stream__()
-            return _observed(self, chunks, AsyncObservedIterator, unobserved_async)
+            observe = partial(AsyncObservedIterator, chunks, hides=hides)
+            observed = attempt(_OBSERVING, _observed, self, chunks, observe)
+            if observed is not None:
+                return observed
+            setattr(self, _UNOBSERVED, True)
+            return spared_async(chunks) if hides else chunks
 
         async def close(self) -> None:
             parent: Any = super()
@@ -177,37 +215,42 @@ def _async_class(stream_cls: Any) -> Any:
     return _named_like(ObservedAsyncStream, stream_cls)
 
 
-def _observed(
-    stream: Any,
-    chunks: Any,
-    observe: Callable[[Any, Observation], Any],
-    give_up: Callable[[Any, Observation | None], Any],
-) -> Any:
-    """Return a stream's chunks observed, or as they are where nobody observes them."""
-    observation = None
-    try:
-        observation = _observation_for(stream)
-        if observation is None:
-            return chunks
-        _take_over(stream, chunks, observation)
-        return observe(chunks, observation)
-    except Exception as error:  # noqa: BLE001 (never break the caller)
-        failed("observing a stream", error)
-        return give_up(chunks, observation)
+def await_first_step(stream: Any, observation: Observation) -> None:
+    """Let a stream find its observation at its first step, when nobody has begun it.
 
-
-def _observation_for(stream: Any) -> Observation | None:
-    """Find the request that a stream answers: the response's, or the one under way."""
-    return captures.observation_of(stream.response) or current_observation()
-
-
-def _take_over(stream: Any, chunks: Any, observation: Observation) -> None:
-    observation.parsed = True
-    response = stream.response
-    abandoned.ensure_thread()
+    A client's stream makes its iterator at once, and is observed by then. Another
+    instrumentation's subclass may have a generator for `__stream__`, which comes to
+    ours when the first chunk is asked for, long after the call.
+    """
+    if getattr(stream, _UNOBSERVED, False):
+        # Begun, and its request was not found.
+        observation.lose()
+        return
     captures.remember(stream, observation)
-    captures.remember(response, observation)
-    watch_closing(response, chunks, observation)
+    captures.remember(stream.response, observation)
+    # It may be thrown away unread.
+    queue = attempt, "collecting a stream", abandoned.put_unended, observation
+    weakref.finalize(stream, *queue).atexit = False
+    abandoned.ensure_thread()
+
+
+def _observed(stream: Any, chunks: Any, observe: Callable[[Observation], Any]) -> Any:
+    """Return a stream's chunks observed; `None` where no request is known for it."""
+    response = stream.response
+    # That of the response, or the one under way.
+    observation = captures.observation_of(response) or current_observation()
+    if observation is None:
+        return None
+    try:
+        observation.parsed = True
+        abandoned.ensure_thread()
+        captures.remember(stream, observation)
+        captures.remember(response, observation)
+        watch_closing(response, chunks, observation)
+        return observe(observation)
+    except Exception:
+        observation.lose()
+        raise
 
 
 def _end_closed(stream: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from otel_specdecode.instrumentation.options import (
@@ -20,8 +20,9 @@ from otel_specdecode.instrumentation.request_view import (
 
 def should_ask(view: RequestView, options: Options) -> bool:
     """Say whether this stream gets `include_usage` that its caller did not ask for."""
-    if not view.body:
-        # Bytes of the caller's own, which the client sends as they are.
+    if not given(view.body.get("stream")):
+        # A body of bytes, which the client sends as it is; or one that asks for no
+        # stream, however the answer is read. Servers refuse the option there.
         return False
     if view.raw_mode == "stream" and options.raw_usage is RawUsagePolicy.NEVER:
         return False
@@ -63,6 +64,13 @@ def with_headers(request_options: Any, headers: Mapping[str, str]) -> Any:
     """Return a copy with headers added to the caller's."""
     edited = copy.copy(request_options)
     edited.headers = {**mapping_or_empty(edited.headers), **headers}
+    return edited
+
+
+def with_parser(request_options: Any, parse: Callable[[Any], Any]) -> Any:
+    """Return a copy whose answer is parsed by this for the caller."""
+    edited = copy.copy(request_options)
+    edited.post_parser = parse
     return edited
 
 

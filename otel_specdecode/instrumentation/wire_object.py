@@ -5,7 +5,7 @@ It lets one reader serve both the client's models and code that speaks raw HTTP.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 
@@ -37,3 +37,12 @@ def _wrapped(value: Any) -> Any:
     if isinstance(value, Mapping):
         return WireObject(cast("Mapping[str, Any]", value))
     return value
+
+
+def reading_json(read: Callable[[Any, float], bool]) -> Callable[[Any, float], bool]:
+    """Return a reader of chunks that are JSON, for one of the client's models."""
+
+    def read_json(chunk: Any, at: float) -> bool:
+        return read(as_wire(chunk), at)
+
+    return read_json

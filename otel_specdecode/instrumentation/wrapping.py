@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
+import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from otel_specdecode.errors import ConfigError
-from otel_specdecode.instrumentation._guard import failed
+from otel_specdecode.instrumentation._guard import attempt, attempt_or
 from otel_specdecode.instrumentation.context import current_observation
 from otel_specdecode.instrumentation.observation import Setting
 from otel_specdecode.instrumentation.options import Options
+from otel_specdecode.instrumentation.propagation import ADDS_HEADERS, PREPARE_REQUEST
 from otel_specdecode.instrumentation.recorders import recorder_for
 from otel_specdecode.instrumentation.requests import (
     observed_request,
@@ -23,14 +26,18 @@ if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
 Client = TypeVar("Client")
+Hook = TypeVar("Hook", bound="Callable[..., Any]")
 
 REQUEST = "request"
-PREPARE_REQUEST = "_prepare_request"
-"""The one private name of openai that we lean on: a callback, made to be overridden,
-that the client calls before each attempt. Without it retries are unknown."""
 COPIES = ("copy", "with_options")
+STATE = "__getstate__"
+HOOKS = frozenset({REQUEST, PREPARE_REQUEST, *COPIES, STATE})
+"""What `wrap` sets on a client."""
 
 _MARK = "__otel_specdecode__"
+
+# By identity: a subclass may compare by value, and then has no hash.
+_wrapped: dict[int, tuple[weakref.ref[Any], Setting]] = {}
 
 
 def wrap(
@@ -68,7 +75,9 @@ def wrap(
         )
     chosen = Options.of(options)
     recorder = recorder_for(tracer_provider, meter_provider, chosen.genai_names)
-    hook_client(client, Setting(recorder=recorder, options=chosen))
+    given = tracer_provider, meter_provider
+    setting = Setting(recorder=recorder, options=chosen, providers=given)
+    hook_client(client, setting)
     return client
 
 
@@ -77,10 +86,18 @@ def is_wrapped(client: object) -> bool:
     return getattr(vars(client).get(REQUEST), _MARK, False)
 
 
+def wrapped_clients() -> list[tuple[Any, Setting]]:
+    """Return every wrapped client that is alive, and what it is observed with."""
+    found = ((reference(), setting) for reference, setting in list(_wrapped.values()))
+    return [(client, setting) for client, setting in found if client is not None]
+
+
 def hook_client(client: Any, setting: Setting) -> None:
     """Put the hooks on one client, unless they are there."""
     if is_wrapped(client):
         return
+    key = id(client)
+    _wrapped[key] = (weakref.ref(client, lambda _: _wrapped.pop(key, None)), setting)
     fields = cast("dict[str, Any]", vars(client))
     fields[REQUEST] = request_hook(client.request, client, setting)
     prepare = getattr(client, PREPARE_REQUEST, None)
@@ -88,6 +105,18 @@ def hook_client(client: Any, setting: Setting) -> None:
         fields[PREPARE_REQUEST] = attempt_hook(prepare)
     for name in COPIES:
         fields[name] = _copy_hook(getattr(client, name), setting)
+    fields[STATE] = functools.partial(_bare_state, weakref.ref(client))
+
+
+def _bare_state(client: weakref.ref[Any]) -> Any:
+    """Return what `copy.copy` takes over: no hook, which would call this client."""
+    own: Any = client()
+    kind: Any = own.__class__
+    state: object = kind.__getstate__(own)
+    if not isinstance(state, dict):
+        return state  # pyright: ignore[reportUnknownVariableType]
+    fields = cast("dict[str, object]", state)
+    return {name: value for name, value in fields.items() if name not in HOOKS}
 
 
 def request_hook(
@@ -96,8 +125,7 @@ def request_hook(
     """Return an observed form of a client's bound `request`."""
     asynchronous = is_async(client.__class__)
     observed = observed_request_async if asynchronous else observed_request
-    hook = functools.partial(observed, setting, send, client)
-    functools.update_wrapper(hook, send)
+    hook = named_as(functools.partial(observed, setting, send, client), send)
     setattr(hook, _MARK, True)
     return hook
 
@@ -108,17 +136,26 @@ def attempt_hook(prepare: Callable[..., Any]) -> Callable[..., Any]:
     The async client awaits what it returns, and gets its own coroutine to await.
     """
 
-    @functools.wraps(prepare)
     def noting(*args: Any, **kwargs: Any) -> Any:
-        try:
-            observation = current_observation()
-            if observation is not None:
-                observation.note_attempt((*args, *kwargs.values())[-1])
-        except Exception as error:  # noqa: BLE001 (never break the caller)
-            failed("noting an attempt", error)
+        attempt("noting an attempt", _note_attempt, *args, *kwargs.values())
         return prepare(*args, **kwargs)
 
-    return noting
+    hook = named_as(noting, prepare)
+    setattr(hook, ADDS_HEADERS, True)
+    return hook
+
+
+def named_as(hook: Hook, original: object) -> Hook:
+    """Let a hook look like what it calls; names of a mock's methods are no strings."""
+    with suppress(TypeError):
+        functools.update_wrapper(hook, original)  # pyright: ignore[reportArgumentType] (whatever is there)
+    return hook
+
+
+def _note_attempt(*sent: object) -> None:
+    observation = current_observation()
+    if observation is not None:
+        observation.note_attempt(sent[-1])
 
 
 def is_async(client_class: type) -> bool:
@@ -127,13 +164,10 @@ def is_async(client_class: type) -> bool:
 
 
 def _copy_hook(copy: Callable[..., Any], setting: Setting) -> Callable[..., Any]:
-    @functools.wraps(copy)
     def copy_observed(*args: Any, **kwargs: Any) -> Any:
         made = copy(*args, **kwargs)
-        try:
-            hook_client(made, setting)
-        except Exception as error:  # noqa: BLE001 (never break the caller)
-            failed("wrapping a copied client", error)
+        lost = setting.count_lost
+        attempt_or(lost, "wrapping a copied client", hook_client, made, setting)
         return made
 
-    return copy_observed
+    return named_as(copy_observed, copy)

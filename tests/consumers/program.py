@@ -21,6 +21,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 import otel_specdecode
 from otel_specdecode.simulator import named_profile, simulate
 
+from texts import texts  # isort: skip
+
 ASK = {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 128}
 
 
@@ -60,6 +62,7 @@ async def counts_in_a_task(client, model):
 async def in_a_task(client, model):
     async with client:
         await asyncio.create_task(counts_in_a_task(client, model))
+        await counts_an_async_generator(client, model)
 
 
 def reads_usage(client, model):
@@ -79,6 +82,52 @@ def joins_text(client, model):
     )
 
 
+def joins_what_is_handed_on(client, model):
+    return "".join(texts(open_stream(client, model)))
+
+
+def counts_what_is_handed_on(client, model):
+    started = time.perf_counter()
+    num_tokens = sum(1 for _ in texts(open_stream(client, model)))
+    return f"{num_tokens / (time.perf_counter() - started):.1f} tok/s"
+
+
+class Meter:
+    """Told of each text; who tells it is the consumer."""
+
+    def __init__(self):
+        self.started = time.perf_counter()
+        self.num_tokens = 0
+
+    def on_token(self, text):
+        self.num_tokens += 1
+
+    def tokens_per_second(self):
+        return self.num_tokens / (time.perf_counter() - self.started)
+
+
+def tells_a_meter(client, model):
+    meter = Meter()
+    for chunk in client.chat.completions.create(model=model, stream=True, **ASK):
+        if chunk.choices:
+            meter.on_token(chunk.choices[0].delta.content)
+    return meter.tokens_per_second()
+
+
+async def handed_on(client, model):
+    stream = await client.chat.completions.create(model=model, stream=True, **ASK)
+    async for chunk in stream:
+        yield chunk
+
+
+async def counts_an_async_generator(client, model):
+    started = time.perf_counter()
+    num_tokens = 0
+    async for _ in handed_on(client, model):
+        num_tokens += 1
+    return f"{num_tokens / (time.perf_counter() - started):.1f} tok/s"
+
+
 def main() -> None:
     exporter, reader = InMemorySpanExporter(), InMemoryMetricReader()
     spans, meters = TracerProvider(), MeterProvider([reader])
@@ -92,7 +141,10 @@ def main() -> None:
             AsyncOpenAI(base_url=sim.base_url, api_key="x"), **providers
         )
         for _ in range(3):
-            for consume in (counts_chunks, hands_on, reads_usage, joins_text):
+            for consume in (
+                counts_chunks, hands_on, reads_usage, joins_text,
+                joins_what_is_handed_on, counts_what_is_handed_on, tells_a_meter,
+            ):  # fmt: skip
                 consume(client, sim.model)
             with ThreadPoolExecutor() as pool:
                 pool.submit(counts_chunks, client, sim.model).result()

@@ -15,7 +15,9 @@ PROGRAM = Path(__file__).with_name("program.py")
 WARNING = re.compile(r"ChunkCountWarning: (\w+) takes chunks for tokens \((\w+)\)")
 
 
-def run(*options: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def run(
+    *options: str, cwd: Path = PROGRAM.parent, **variables: str
+) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "OTEL_SPECDECODE_RERAISE": "true", **variables}
     return subprocess.run(
         [sys.executable, *options],
@@ -24,7 +26,7 @@ def run(*options: str, **variables: str) -> subprocess.CompletedProcess[str]:
         check=False,
         timeout=120,
         env=environ,
-        cwd=PROGRAM.parent,
+        cwd=cwd,
     )
 
 
@@ -36,8 +38,11 @@ def done() -> subprocess.CompletedProcess[str]:
 def test_each_function_that_counts_chunks_is_named_once_and_no_other(done) -> None:
     named = WARNING.findall(done.stderr)
     assert sorted(named) == [
+        ("counts_an_async_generator", "SPD001"),
         ("counts_chunks", "SPD001"),
         ("counts_in_a_task", "SPD001"),
+        ("counts_what_is_handed_on", "SPD001"),
+        ("tells_a_meter", "SPD001"),
         ("times_it", "SPD001"),
     ], done.stderr
 
@@ -90,3 +95,102 @@ def test_code_without_a_source_file_is_silent() -> None:
     )
     typed = run("-c", script)
     assert (typed.returncode, WARNING.findall(typed.stderr)) == (0, [])
+
+
+COUNTS = """
+def counts(client, model):
+    started, num_tokens = time.perf_counter(), 0
+    for chunk in client.chat.completions.create(model=model, stream=True, **ASK):
+        if chunk.choices[0].delta.content:
+            num_tokens += 1
+    return f"{num_tokens / (time.perf_counter() - started):.1f} tok/s"
+"""
+SOURCE = f"import time\nfrom program import ASK\n{COUNTS}"
+RUNS_FROM_EVERYWHERE = """
+import os, runpy, sys, zipfile
+from dataclasses import replace
+import otel_specdecode
+from openai import OpenAI
+from otel_specdecode.simulator import named_profile, simulate
+
+plain, source = sys.argv[1], open(sys.argv[1]).read()
+with zipfile.ZipFile("code.zip", "w") as made:
+    made.writestr("zipped.py", source)
+    made.writestr("__main__.py", source)
+sys.path.insert(0, os.path.abspath("code.zip"))
+import zipped
+
+def compiled(name, text=source):
+    space = {}
+    exec(compile(text, name, "exec"), space)
+    return space["counts"]
+
+names = ["<string>", "x" * 5000, os.devnull, ".", "code.zip/none.py", "", __file__]
+consumers = [zipped.counts, runpy.run_path("code.zip")["counts"], *map(compiled, names)]
+# The file has another function where this one claims to stand.
+consumers.append(compiled(plain, source.replace("def counts", "def mine") +
+                          "counts = mine"))
+consumers.append(compiled(plain))
+with simulate(replace(named_profile("mtp"), time_scale=0)) as sim:
+    client = otel_specdecode.wrap(OpenAI(base_url=sim.base_url, api_key="x"))
+    for counts in consumers:
+        counts(client, sim.model)
+print(len(consumers))
+"""
+
+
+def test_code_that_stands_in_no_file_is_silent_and_fails_nothing(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "plain.py").write_text(SOURCE)
+    (tmp_path / "run.py").write_text(RUNS_FROM_EVERYWHERE)
+
+    done = run(
+        "run.py",
+        str(tmp_path / "plain.py"),
+        cwd=tmp_path,
+        PYTHONPATH=str(PROGRAM.parent),
+    )
+
+    assert (done.stdout, done.returncode) == ("11\n", 0)
+    assert WARNING.findall(done.stderr) == [("counts", "SPD001")]
+    assert done.stderr.count("\n") <= 2  # the one warning, and its line
+
+
+def test_the_examination_touches_neither_the_filters_nor_the_collector(
+    tmp_path: Path,
+) -> None:
+    """It runs in a thread of other people's programs.
+
+    Whoever leaves `warnings.catch_warnings()` in one thread while another is in it
+    restores the other's filters for good, and pydantic is in it while a client starts.
+    """
+    script = (
+        "import ast, gc, sys, threading, warnings\n"
+        "from pathlib import Path\n"
+        "from otel_specdecode.lint import run, settings\n"
+        "reading, left = threading.Event(), threading.Event()\n"
+        "parse, found = ast.parse, []\n"
+        "def slow_parse(*args, **kwargs):\n"
+        "    found.append(gc.isenabled())\n"
+        "    reading.set(); left.wait(60)\n"
+        "    return parse(*args, **kwargs)\n"
+        "ast.parse = slow_parse\n"
+        "def examine():\n"
+        "    report = run.lint_files([Path(sys.argv[1])], settings.Settings())\n"
+        "    found.extend(finding.code for finding in report.findings)\n"
+        "with warnings.catch_warnings():\n"
+        "    warnings.simplefilter('ignore')\n"
+        "    thread = threading.Thread(target=examine); thread.start()\n"
+        "    reading.wait(60)\n"
+        "left.set(); thread.join()\n"
+        "print(found[0], 'SPD001' in found, 'SPD000' in found)\n"
+        "warnings.warn('still an error')\n"
+    )
+    escapes = tmp_path / "escapes.py"
+    escapes.write_text(PROGRAM.read_text() + "x = '\\d'\n")
+
+    done = run("-W", "error", "-c", script, str(escapes))
+
+    assert done.stdout == "True True False\n"
+    assert done.stderr.endswith("UserWarning: still an error\n")

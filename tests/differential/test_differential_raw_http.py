@@ -98,7 +98,7 @@ def observe(body: bytes, response: Recorded | None = None) -> RequestRecord:
 
 def asked(response: Recorded) -> dict[str, Any]:
     body = response.request or {}
-    kept = ("n", "tools", "prompt", "stream_options")
+    kept = ("n", "tools", "prompt", "stop", "stream_options")
     return {name: body[name] for name in kept if name in body}
 
 

@@ -166,17 +166,28 @@ class Truth:
     Attributes:
         num_events: JSON events up to `[DONE]`, an error or what is no JSON.
         output_tokens: every valid count of output tokens, in order.
+        read_output_tokens: the same with what the client, and so the caller, takes
+            for a count: it reads `true` as 1, and `"7"` as 7.
         statistics: every object of statistics, in order.
     """
 
     num_events: int
     output_tokens: tuple[int, ...]
+    read_output_tokens: tuple[int, ...]
     statistics: tuple[Any, ...]
 
 
 def _may_carry_statistics(chunk: Json) -> bool:
     """Servers put them beside usage, or on a chunk of their own."""
     return chunk.get("usage") is not None or not chunk.get("choices")
+
+
+def _is_text_of_a_count(value: Any) -> bool:
+    return isinstance(value, str) and value.isdecimal()
+
+
+def _is_valid(count: int) -> bool:
+    return 0 <= count <= 10**9
 
 
 def truth_of(body: bytes) -> Truth:
@@ -208,9 +219,11 @@ def truth_of(body: bytes) -> Truth:
         for one in objects
         if isinstance(one.get("metrics"), dict) and _may_carry_statistics(one)
     ]
+    read = [int(t) for t in tokens if isinstance(t, int) or _is_text_of_a_count(t)]
     return Truth(
         num_events=len(payloads),
-        output_tokens=tuple(t for t in tokens if type(t) is int and 0 <= t <= 10**9),
+        output_tokens=tuple(t for t in tokens if type(t) is int and _is_valid(t)),
+        read_output_tokens=tuple(filter(_is_valid, read)),
         statistics=tuple(
             stats
             for one in metrics

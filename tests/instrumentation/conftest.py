@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from callers import freeze_what_the_client_built
 from telemetry import Telemetry
 
 import otel_specdecode
@@ -17,12 +17,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _collections_are_quick() -> Iterator[None]:
-    """Leave what the imports made out of every collection; tests make many."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+def _collections_are_quick() -> None:
+    freeze_what_the_client_built()
 
 
 @pytest.fixture

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import inspect
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
+from unittest import mock
 
 import httpx2
 import openai
@@ -31,6 +33,7 @@ from scripted_wire import (
 
 import otel_specdecode
 from otel_specdecode import ConfigError
+from otel_specdecode.instrumentation import requests
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -391,6 +394,91 @@ async def test_a_stream_class_of_the_callers_is_observed(telemetry: Telemetry) -
     assert telemetry.requests() == FORCED
 
 
+@pytest.mark.parametrize("caller", [Caller("sync"), Caller("async")], ids=str)
+@pytest.mark.parametrize("raw", [False, True])
+async def test_a_stream_whose_class_is_left_open_is_observed(
+    caller: Caller, telemetry: Telemetry, *, raw: bool
+) -> None:
+    shown: list[Any] = []
+    for client in (
+        caller.bare(Wire(answer)),
+        caller.wrapped(Wire(answer), telemetry),
+    ):
+        headers = {"x-stainless-raw-response": "true"} if raw else {}
+        result = await caller.done(
+            client.post(
+                "/chat/completions",
+                body=caller.request(stream=True),
+                cast_to=openai.types.chat.ChatCompletionChunk,
+                stream=True,
+                options={"headers": headers},
+            )
+        )
+        stream = result.parse() if raw else result
+        shown.append(
+            (type(stream).__name__, list(map(repr, await caller.read(stream))))
+        )
+    assert shown[0] == shown[1]
+    assert telemetry.requests() == FORCED
+
+
+async def test_where_no_class_of_streams_is_known_nothing_is_asked_for(
+    telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "DEFAULT_STREAM", "_moved_elsewhere")
+    caller, wire = Caller("sync"), Wire(answer)
+    stream = caller.wrapped(wire, telemetry).post(
+        "/chat/completions",
+        body=caller.request(stream=True),
+        cast_to=openai.types.chat.ChatCompletionChunk,
+        stream=True,
+    )
+    assert len(list(stream)) == 4
+    assert "stream_options" not in wire.bodies[0]
+    assert telemetry.requests() == []
+
+
+class AsSent(TypedDict):
+    """What a caller may call the chunks that he gets as the server sent them."""
+
+    id: str
+
+
+@pytest.mark.parametrize("kind", [object, dict, dict[str, Any], Any, AsSent, str])
+@pytest.mark.parametrize("caller", CALLERS, ids=str)
+async def test_a_stream_of_something_else_than_models_is_the_same_as_with_a_bare_client(
+    caller: Caller, kind: Any, telemetry: Telemetry
+) -> None:
+    """Nothing is asked for where no chunk of it could be kept from the caller."""
+    stream_class = openai.AsyncStream if caller.is_async else openai.Stream
+    path = "/chat/completions" if caller.endpoint == "chat" else "/completions"
+    seen: list[Any] = []
+    for client in (caller.bare(Wire(answer)), caller.wrapped(Wire(answer), telemetry)):
+        stream = await caller.done(
+            client.post(
+                path,
+                body=caller.request(stream=True),
+                cast_to=object,
+                stream=True,
+                stream_cls=stream_class[kind],
+            )
+        )
+        seen.append([type(stream).__name__, *await caller.read(stream)])
+    assert seen[0] == seen[1]
+    assert telemetry.requests() == ([] if kind is str else FORCED)
+
+
+@pytest.mark.parametrize("caller", CHAT_CALLERS, ids=str)
+async def test_an_answer_that_is_handed_on_as_json_is_read(
+    caller: Caller, telemetry: Telemetry
+) -> None:
+    client = caller.wrapped(Wire(answer), telemetry)
+    body, path = caller.request(), "/chat/completions"
+    result = await caller.done(client.post(path, body=body, cast_to=object))
+    assert result["usage"]["completion_tokens"] == telemetry.total("output_tokens")
+    assert telemetry.requests() == COMPLETE
+
+
 class Chunks(openai.Stream[openai.types.chat.ChatCompletionChunk]):
     """Reads by something that is no generator."""
 
@@ -667,7 +755,64 @@ def test_only_a_client_can_be_wrapped(client: Any, message: str) -> None:
         otel_specdecode.wrap(client)
 
 
+@pytest.mark.parametrize("kind", [openai.OpenAI, openai.AsyncOpenAI])
+@pytest.mark.parametrize(
+    "imitate",
+    [
+        lambda kind: mock.MagicMock(spec=kind),
+        lambda kind: mock.create_autospec(kind, instance=True),
+    ],
+)
+def test_a_mock_of_a_client_goes_through(kind: type, imitate: Any) -> None:
+    client = imitate(kind)
+    client.copy.return_value = client
+    assert otel_specdecode.wrap(client) is client
+    assert client.copy(timeout=1) is client
+    client.close.assert_not_called()
+
+
 def test_a_wrapped_client_is_the_same_object(telemetry: Telemetry) -> None:
     caller = Caller("sync")
     client = caller.bare(Wire(answer))
     assert otel_specdecode.wrap(client, **telemetry.providers) is client
+
+
+@pytest.mark.parametrize("caller", CALLERS, ids=str)
+async def test_a_shallow_copy_is_as_a_bare_one(
+    caller: Caller, telemetry: Telemetry
+) -> None:
+    bare, wire = Wire(answer), Wire(answer)
+    for client, served_by in (
+        (caller.bare(bare), bare),
+        (caller.wrapped(wire, telemetry), wire),
+    ):
+        copied = copy.copy(client)
+        copied.api_key = "another"
+        assert set(vars(copied)) <= set(vars(caller.bare(served_by)))
+        await caller.create(copied)
+    sent = [served_by.headers[-1]["authorization"] for served_by in (bare, wire)]
+    assert sent[0] == sent[1]
+
+
+class Reduced(openai.OpenAI):
+    """A client that says itself what a copy takes over."""
+
+    def __getstate__(self) -> object:
+        return self.__dict__ | {"told": "by the class"}
+
+
+class Slotted(openai.OpenAI):
+    """A client whose state is more than its fields."""
+
+    def __getstate__(self) -> object:
+        return {"told": "by the class"}, None
+
+
+@pytest.mark.parametrize("kind", [Reduced, Slotted])
+def test_a_class_that_says_what_a_copy_takes_over_is_asked(
+    kind: type[openai.OpenAI], telemetry: Telemetry
+) -> None:
+    client = otel_specdecode.wrap(kind(api_key="unused"), **telemetry.providers)
+    copied = copy.copy(client)
+    assert vars(copied)["told"] == "by the class"
+    assert "request" not in vars(copied)

@@ -9,6 +9,8 @@ from callers import CALLERS, Caller
 from opentelemetry.trace import SpanKind
 from scripted_wire import Wire, answer
 
+import otel_specdecode
+
 if TYPE_CHECKING:
     from conftest import ManualClock
     from telemetry import Telemetry
@@ -22,11 +24,14 @@ async def test_each_gap_between_chunks_that_the_caller_sees_is_recorded(
 ) -> None:
     wire = Wire(answer, pause=manual_clock.tick)
     client = caller.wrapped(wire, telemetry, time_per_output_chunk=True)
-    chunks = await caller.read(await caller.stream(client))
+    with otel_specdecode.tag(task="code"):
+        stream = await caller.stream(client)
+    chunks = await caller.read(stream)
     (point,) = telemetry.points(NAME)
     assert point.count == len(chunks) - 1
     assert point.sum == pytest.approx(0.010 * point.count)
     assert point.attributes["gen_ai.request.model"] == "spec-demo"
+    assert point.attributes["specdecode.tag.task"] == "code"
     assert telemetry.requests() == [("completed", "forced", "present")]
 
 

@@ -223,13 +223,15 @@ def test_a_client_without_the_callback_has_no_count_of_retries_and_works(
 ) -> None:
     for module in (wrapping, instrumentor):
         monkeypatch.setattr(module, "PREPARE_REQUEST", "_moved_elsewhere")
-    client = SYNC.bare(Wire(answer))
+    wire = Wire(answer)
+    client = SYNC.bare(wire)
     if hooked == "wrap":
         otel_specdecode.wrap(client, **telemetry.providers)
     else:
         instrumentor_.instrument(**telemetry.providers)
     with otel_specdecode.capture() as records:
         client.chat.completions.create(**SYNC.request())
+    assert "traceparent" in wire.headers[0]
     assert [record.num_retries for record in records] == [None]
     assert "specdecode.retries" not in telemetry.attributes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from scripted_wire import (
 )
 
 import otel_specdecode
+from otel_specdecode.instrumentation import abandoned
 
 if TYPE_CHECKING:
     from telemetry import Telemetry
@@ -272,6 +273,102 @@ async def test_what_is_unknown_when_a_stream_is_left_stays_unknown(
     assert record.usage_origin == "absent"
     assert telemetry.points("specdecode.client.output_tokens") == []
     assert "gen_ai.usage.output_tokens" not in telemetry.attributes
+
+
+async def read_in_two_loops(caller: Caller, client: Any, act: Step) -> Seen:
+    """What a caller sees who reads on after `asyncio.run` has closed its loop."""
+    seen: Seen = []
+
+    async def begin() -> Any:
+        stream = await caller.stream(client)
+        await act(caller, stream, seen)
+        return stream
+
+    async def go_on(stream: Any) -> None:
+        await read_what_is_left(caller, stream, seen)
+
+    def in_other_loops() -> None:
+        stream = asyncio.run(begin())
+        asyncio.run(go_on(stream))
+
+    await asyncio.to_thread(in_other_loops)
+    return seen
+
+
+async def begin_to_read(caller: Caller, stream: Any, seen: Seen) -> None:
+    seen.extend(await caller.read(stream, most=2))
+
+
+@pytest.mark.parametrize(
+    ("act", "outcome"), [(begin_to_read, "abandoned"), (drain, "completed")]
+)
+@pytest.mark.parametrize("endpoint", ["chat", "completions"])
+async def test_a_stream_ends_with_the_loop_that_began_it(
+    endpoint: str, act: Step, outcome: str, telemetry: Telemetry
+) -> None:
+    """Its generator is shut down there: in another loop it shows nothing more."""
+    caller = Caller("async", endpoint)
+    bare = await read_in_two_loops(caller, caller.bare(Wire(answer)), act)
+    seen = await read_in_two_loops(caller, caller.wrapped(Wire(answer), telemetry), act)
+    assert seen == bare
+    assert telemetry.attributes["specdecode.outcome"] == outcome
+    assert len(telemetry.requests()) == 1
+
+
+async def test_it_is_abandoned_too_where_it_is_read_on_before_that_is_recorded(
+    telemetry: Telemetry,
+) -> None:
+    caller = Caller("async")
+    stream = await caller.stream(caller.wrapped(Wire(answer), telemetry))
+    await caller.read(stream, most=2)
+    # A loop shuts its generators down in any order; here that of the stream is first.
+    generator: AsyncGenerator[Any] = stream._iterator._next.__self__
+    with abandoned._recording:  # whoever records is busy
+        await generator.aclose()
+        assert await caller.read(stream) == []
+    assert telemetry.attributes["specdecode.outcome"] == "abandoned"
+    assert len(telemetry.requests()) == 1
+
+
+async def test_the_rest_that_is_read_by_a_generator_that_is_closed_counts(
+    telemetry: Telemetry,
+) -> None:
+    """A server closes what its client left, and may want the usage all the same."""
+    caller = Caller("async")
+    stream = await caller.stream(caller.wrapped(Wire(answer), telemetry))
+
+    async def served() -> AsyncIterator[Any]:
+        try:
+            async for chunk in stream:
+                yield chunk
+        finally:
+            async for _ in stream:
+                pass
+
+    serving = served()
+    await anext(serving)
+    await serving.aclose()
+    assert telemetry.requests() == [("completed", "forced", "present")]
+
+
+async def test_a_step_that_is_thrown_away_is_recorded_later_and_elsewhere(
+    telemetry: Telemetry,
+) -> None:
+    """The garbage collector throws away coroutines, and recording there may hang."""
+    caller = Caller("async")
+    stream = await caller.stream(caller.wrapped(Wire(hanging), telemetry))
+    await caller.read(stream, most=2)
+    in_here: list[bool] = []
+    here, throwing_away = threading.get_ident(), [True]
+    telemetry.on_end(
+        lambda: in_here.append(threading.get_ident() == here and any(throwing_away))
+    )
+    step = stream.__anext__()
+    step.send(None)
+    step.close()
+    throwing_away.clear()
+    assert telemetry.attributes["specdecode.outcome"] == "abandoned"
+    assert in_here == [False]
 
 
 @pytest.mark.parametrize("caller", CALLERS, ids=str)

@@ -281,6 +281,10 @@ HIDDEN: dict[str, list[Json]] = {
         chat_chunk(delta(None), usage=usage(7), metrics=ACCEPTANCE),
     ],
     "no choice after usage": [USAGE_CHUNK, chat_chunk()],
+    "usage without a field for choices": [
+        {key: value for key, value in USAGE_CHUNK.items() if key != "choices"}
+    ],
+    "usage beside choices of null": [USAGE_CHUNK | {"choices": None}],
     "usage of zeros before the real one": [
         chat_chunk(usage=usage(0, 0)),
         USAGE_CHUNK,
@@ -297,6 +301,16 @@ async def test_whatever_comes_after_the_end_only_for_usage_is_hidden(
 ) -> None:
     seen, sent = await both([*ANSWER, *HIDDEN[name]], telemetry)
     assert seen == sent[: len(ANSWER)]
+    assert telemetry.requests() == FORCED
+    assert telemetry.total("output_tokens") == 7
+
+
+async def test_a_chunk_shaped_like_nothing_known_stays_visible(
+    telemetry: Telemetry,
+) -> None:
+    odd = {"id": "x", "object": "keepalive", "choices": None}
+    seen, sent = await both([*ANSWER, odd, USAGE_CHUNK], telemetry)
+    assert seen == sent[:-1]
     assert telemetry.requests() == FORCED
     assert telemetry.total("output_tokens") == 7
 
@@ -441,6 +455,16 @@ async def test_token_ids_count_the_first_chunk(telemetry: Telemetry) -> None:
     assert telemetry.attributes["specdecode.first_chunk"] == "counted"
 
 
+async def test_a_count_on_the_role_chunk_alone_says_nothing_of_the_first_content(
+    telemetry: Telemetry,
+) -> None:
+    counted = chat_chunk(role(), usage=usage(1))
+    with otel_specdecode.capture() as records:
+        await both([counted, *ANSWER[1:], USAGE_CHUNK], telemetry)
+    assert records[0].num_first_tokens is None
+    assert telemetry.attributes["specdecode.first_chunk"] == "assumed"
+
+
 async def test_zeros_all_along_count_nothing(telemetry: Telemetry) -> None:
     chunks = [chunk | {"usage": usage(0, 0)} for chunk in ANSWER]
     with otel_specdecode.capture() as records:
@@ -510,13 +534,16 @@ async def test_text_completions_hide_the_same(telemetry: Telemetry) -> None:
         (delta(None) | {"delta": {"reasoning_content": "hm"}}, 1),
         (delta(None) | {"delta": {"refusal": "no"}}, 1),
         (delta(None) | {"delta": {"tool_calls": [{"index": 0, "id": "call"}]}}, 1),
+        (delta(None) | {"delta": {"audio": {"id": "a", "data": "UklGRg=="}}}, 1),
+        (delta(None) | {"delta": {"audio": None}}, 0),
+        (delta(None) | {"delta": {"images": [{"type": "image_url"}]}}, 1),
         (delta(""), 0),
         (delta(None), 0),
         (role(), 0),
     ],
     ids=repr,
 )
-async def test_content_is_text_reasoning_a_tool_call_or_a_refusal(
+async def test_content_is_whatever_the_model_generated(
     choice: Json, num_content_chunks: int, telemetry: Telemetry
 ) -> None:
     chunks = [chat_chunk(choice), FINISH, chat_chunk(usage=usage(3))]
@@ -596,6 +623,35 @@ async def test_why_there_is_no_acceptance_is_said_in_words(
     await both(list(chunks), telemetry)
     assert telemetry.attributes["specdecode.acceptance"] == "absent"
     assert telemetry.attributes["specdecode.acceptance_reason"] == reason
+
+
+STOPPED = "it ended at a stop string, where vLLM leaves the statistics out"
+NOT_THERE = "the response carries no statistics of a known server"
+
+
+@pytest.mark.parametrize(
+    ("stop", "stop_reason", "reason"),
+    [
+        ("END", "END", STOPPED),
+        (["---", "END"], "END", STOPPED),
+        # A stop token's id, and a word of other servers.
+        ("END", 128009, NOT_THERE),
+        ("END", "end_turn", NOT_THERE),
+        (None, "END", NOT_THERE),
+        ([7], "END", NOT_THERE),
+        ("END", ["END"], NOT_THERE),
+    ],
+)
+@pytest.mark.parametrize("caller", CHAT_CALLERS, ids=str)
+async def test_an_answer_that_ended_at_a_stop_string_is_said_to_have(
+    caller: Caller, stop: Any, stop_reason: Any, reason: str, telemetry: Telemetry
+) -> None:
+    last = delta("one", "stop") | {"stop_reason": stop_reason}
+    wire = Wire(streaming(chat_chunk(role()), chat_chunk(last, usage=usage(1))))
+    client = caller.wrapped(wire, telemetry)
+    await caller.read(await caller.stream(client, stop=stop))
+    assert telemetry.attributes["specdecode.acceptance_reason"] == reason
+    assert "END" not in repr(telemetry.attributes)
 
 
 async def test_statistics_that_contradict_themselves_are_malformed(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from callers import Caller
+from callers import Caller, collect
 from scripted_wire import Wire, answer
 
 from otel_specdecode.instrumentation import abandoned
@@ -53,7 +52,7 @@ def test_a_parents_open_stream_is_the_parents_to_record(telemetry: Telemetry) ->
 
     def drop() -> object:
         held.clear()
-        gc.collect()
+        collect()
         return [span.name for span in telemetry.spans]
 
     assert in_child(drop) == "[]"
@@ -68,7 +67,7 @@ def test_what_a_parent_has_not_recorded_yet_is_not_recorded_twice(
     with abandoned._recording:  # keeps the parent's thread from recording
         held = [open_stream(client)]
         held.clear()
-        gc.collect()
+        collect()
         assert in_child(lambda: len(telemetry.spans)) == "0"
     assert telemetry.attributes["specdecode.outcome"] == "abandoned"
 
@@ -82,7 +81,7 @@ def test_a_child_records_its_own_and_starts_at_zero(telemetry: Telemetry) -> Non
         before = telemetry.requests()
         held = [open_stream(client)]
         held.clear()
-        gc.collect()
+        collect()
         return before, telemetry.requests()
 
     assert in_child(own) == "([], [('abandoned', 'absent', 'absent')])"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import TYPE_CHECKING, Any
 
+import openai
 import pytest
 from callers import CHAT_CALLERS, Caller, collect_garbage
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
-from scripted_wire import Wire, answer, json_reply
+from scripted_wire import Wire, answer, chat_chunks, json_reply
 
 import otel_specdecode
 from otel_specdecode import PayloadError
@@ -23,12 +25,13 @@ from otel_specdecode.instrumentation import (
     raw_body,
     requests,
     streams,
+    wire_object,
     wrapping,
 )
 from otel_specdecode.recording import Recorder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from telemetry import Telemetry
 
@@ -153,7 +156,12 @@ async def test_a_fault_of_ours_never_reaches_the_caller_and_is_logged_once(
     monkeypatch.undo()
     await collect_garbage()
 
-    ours = [r for r in caplog.records if r.name == "otel_specdecode"]
+    # A line a request is there for those who debug.
+    ours = [
+        r
+        for r in caplog.records
+        if r.name == "otel_specdecode" and r.levelno > logging.DEBUG
+    ]
     assert [record.getMessage().partition(" failed")[0] for record in ours] == [hook]
     assert "OurMistakeError" in ours[0].getMessage()
     assert SECRET not in caplog.text
@@ -171,13 +179,26 @@ async def test_a_record_that_is_lost_is_counted(
 
 
 @pytest.mark.parametrize("caller", CHAT_CALLERS, ids=str)
-async def test_a_refusal_that_we_cannot_read_is_the_callers_error(
+async def test_a_refusal_that_we_cannot_read_has_the_callers_own_request_sent(
     caller: Caller, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requests, "is_refusal", fail)
     wire = Wire(lambda body: json_reply({"error": {"message": "no"}}, 400))
     with pytest.raises(Exception, match="Error code: 400"):
         await caller.stream(caller.wrapped(wire, telemetry))
+    assert ["stream_options" in body for body in wire.bodies] == [True, False]
+    assert telemetry.total("telemetry_dropped") == 1
+
+
+@pytest.mark.parametrize("caller", CHAT_CALLERS, ids=str)
+async def test_an_error_that_is_no_refusal_has_nothing_sent_again(
+    caller: Caller, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "is_refusal", fail)
+    wire = Wire(lambda body: json_reply({"error": {"message": "no"}}, 500))
+    with pytest.raises(Exception, match="Error code: 500"):
+        await caller.stream(caller.wrapped(wire, telemetry))
+    assert len(wire.bodies) == 1
     assert telemetry.attributes["specdecode.outcome"] == "error"
 
 
@@ -294,3 +315,64 @@ def test_under_our_own_tests_a_failure_is_raised(
     monkeypatch.setenv("OTEL_SPECDECODE_RERAISE", "true")
     with pytest.raises(OurMistakeError):
         _guard.failed("a hook", OurMistakeError())
+
+
+@pytest.mark.parametrize("caller", CHAT_CALLERS, ids=str)
+async def test_a_client_that_answers_a_stream_with_something_else_loses_its_record(
+    caller: Caller, telemetry: Telemetry
+) -> None:
+    async def answered_later() -> str:
+        return "no stream"
+
+    client = caller.bare(Wire(answer))
+    client.request = lambda *_, **__: (  # as a test's double does
+        answered_later() if caller.is_async else "no stream"
+    )
+    otel_specdecode.wrap(client, **telemetry.providers)
+    assert await caller.stream(client) == "no stream"
+    assert telemetry.total("telemetry_dropped") == 1
+    assert "specdecode.outcome" not in telemetry.attributes
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_lines_that_we_fail_to_read_are_handed_on_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, *, asynchronous: bool
+) -> None:
+    async def coming() -> AsyncIterator[str]:
+        for line in lines:
+            yield line
+
+    lines = [f"data: {json.dumps(chunk)}" for chunk in chat_chunks(with_usage=True)]
+    monkeypatch.setattr(raw_body.SseReader, "feed_line", fail)
+    if asynchronous:
+        observed = otel_specdecode.observe_sse(coming())
+        seen = [line async for line in observed]
+    else:
+        observed = otel_specdecode.observe_sse(lines)
+        seen = list(observed)
+    assert seen == lines
+    assert observed.record is None
+
+
+@pytest.mark.parametrize("caller", CHAT_CALLERS, ids=str)
+async def test_chunks_as_json_that_cannot_be_read_are_those_of_a_bare_client(
+    caller: Caller, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire_object, "as_wire", fail)
+    monkeypatch.setattr(observation, "as_wire", fail)
+    stream_class = openai.AsyncStream if caller.is_async else openai.Stream
+    seen: list[Any] = []
+    for client in (caller.bare(Wire(answer)), caller.wrapped(Wire(answer), telemetry)):
+        stream = await caller.done(
+            client.post(
+                "/chat/completions",
+                body=caller.request(stream=True),
+                cast_to=object,
+                stream=True,
+                stream_cls=stream_class[object],
+            )
+        )
+        seen.append(await caller.read(stream))
+    assert seen[0] == seen[1]
+    assert telemetry.requests() == []
+    assert telemetry.total("telemetry_dropped") == 1

@@ -19,7 +19,8 @@ from scripted_wire import (
 )
 
 import otel_specdecode
-from otel_specdecode import PayloadError
+from otel_specdecode import ConfigError, PayloadError
+from otel_specdecode.instrumentation import _guard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -80,6 +81,22 @@ def test_the_request_tells_the_model_and_the_choices() -> None:
     assert record is not None
     assert record.request_model == "asked-for"
     assert record.acceptance_state == "not_applicable"
+
+
+def test_several_choices_that_nobody_told_us_of_show_in_the_answer() -> None:
+    chunks = [
+        chat_chunk(delta("a", index=0)),
+        chat_chunk(delta("b", "stop", index=1)),
+        chat_chunk(delta("c", "stop", index=0)),
+        chat_chunk(usage=usage(9)),
+    ]
+    lines = otel_specdecode.observe_sse(lines_of(chunks))
+    list(lines)
+    record = lines.record
+    assert record is not None
+    assert (record.num_output_tokens, record.tpot_s) == (9, None)
+    assert record.acceptance_state == "not_applicable"
+    assert record.acceptance_reason == "servers report none for 2 choices together"
 
 
 def test_text_completions_are_read_when_it_is_said_that_they_are() -> None:
@@ -173,6 +190,115 @@ def test_events_of_another_shape_say_nothing(payload: Any) -> None:
     assert lines.record.arrivals.num_chunks == 6
 
 
+def test_an_event_spread_over_lines_is_read_as_one() -> None:
+    spread = [
+        f"data: {part}"
+        for chunk in chat_chunks(with_usage=True)
+        for part in (*json.dumps(chunk, indent=1).splitlines(), "")
+    ]
+    lines = otel_specdecode.observe_sse(
+        [line if line != "data: " else "" for line in spread] + ["data: [DONE]", ""]
+    )
+    list(lines)
+    record = lines.record
+    assert record is not None
+    assert (record.outcome, record.num_output_tokens) == ("completed", 7)
+    assert record.num_content_chunks == 3
+
+
+@pytest.mark.parametrize("more", ["", "data: [DONE]", "data: x"])
+def test_what_is_no_json_ends_the_reading(more: str) -> None:
+    lines = otel_specdecode.observe_sse([*CHAT[:2], "data: {", *([more] * 1002), *CHAT])
+    assert len(list(lines)) == 1005 + len(CHAT)
+    record = lines.record
+    assert record is not None
+    assert (record.outcome, record.num_output_tokens) == ("error", None)
+
+
+@pytest.mark.parametrize("line", [None, 5, {}, memoryview(b"data: {")])
+def test_what_is_no_line_says_nothing_and_breaks_no_loop(line: Any) -> None:
+    lines = otel_specdecode.observe_sse([line, *map(str.encode, CHAT)])
+    assert len(list(lines)) == len(CHAT) + 1
+    assert lines.record is not None
+    assert (lines.record.outcome, lines.record.num_output_tokens) == ("completed", 7)
+
+
+def test_what_is_no_line_is_said_to_be_none_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_guard, "_seen", set())
+    list(otel_specdecode.observe_sse([{"choices": []}] * 3))  # type: ignore[list-item]
+    (message,) = caplog.messages
+    assert message.startswith("observe_sse() was given dict where it expects lines")
+
+
+WHOLE_ANSWERS = {
+    '{"error": {"message": "no such model"}}': "error",
+    '{"object": "response", "status": "failed"}': "error",
+    '{"model": "m", "done": false}': "completed",
+    "{broken": "completed",
+}
+
+
+@pytest.mark.parametrize("body", WHOLE_ANSWERS)
+def test_an_error_in_the_place_of_a_stream_is_an_error(body: str) -> None:
+    """Whoever does not look at the status reads its body as lines."""
+    lines = otel_specdecode.observe_sse([body])
+    assert list(lines) == [body]
+    assert lines.record is not None
+    assert lines.record.outcome == WHOLE_ANSWERS[body]
+
+
+def test_a_field_of_no_meaning_between_events_says_nothing() -> None:
+    lines = otel_specdecode.observe_sse([*CHAT[:2], '{"error": "x"}', *CHAT[2:]])
+    list(lines)
+    assert lines.record is not None
+    assert lines.record.outcome == "completed"
+
+
+def test_lines_may_be_bytearrays() -> None:
+    lines = otel_specdecode.observe_sse([bytearray(x.encode()) for x in CHAT])  # type: ignore[list-item]
+    list(lines)
+    assert lines.record is not None
+    assert lines.record.num_output_tokens == 7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"sent_at": time.time()}, "sent_at: expected a reading of time.perf"),
+        ({"sent_at": float("nan")}, "sent_at: expected a reading of time.perf"),
+        ({"operation": "embeddings"}, "operation: expected one of chat, text_compl"),
+        ({"request": [1]}, "request: expected the JSON object sent, got list"),
+        ({"sent_at": "1"}, "sent_at: expected a reading of time.perf"),
+    ],
+)
+def test_an_argument_that_would_make_wrong_numbers_is_refused(
+    arguments: Any, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        otel_specdecode.observe_sse(CHAT, **arguments)
+
+
+@pytest.mark.parametrize("lines", ["data: {}", b"data: {}", {"data": 1}, None, 5])
+def test_what_is_no_iterable_of_lines_is_refused(lines: Any) -> None:
+    with pytest.raises(ConfigError, match="lines: expected an iterable of lines"):
+        otel_specdecode.observe_sse(lines)
+
+
+@pytest.mark.parametrize("duration_s", [-1, float("nan"), float("inf"), "1", True])
+def test_a_duration_that_is_none_is_refused(duration_s: Any) -> None:
+    with pytest.raises(ConfigError, match="duration_s: expected 0 s or more"):
+        otel_specdecode.record_from({}, duration_s=duration_s)
+
+
+def test_no_duration_is_ever_below_zero() -> None:
+    assert otel_specdecode.record_from({}).duration_s >= 0
+    assert otel_specdecode.record_from({}, duration_s=2.5).duration_s == (
+        pytest.approx(2.5)
+    )
+
+
 def test_a_whole_answer_leaves_the_same_numbers() -> None:
     record = otel_specdecode.record_from(
         whole_answer({"messages": []}), request={"model": "m"}, duration_s=0.5
@@ -195,6 +321,14 @@ def test_a_whole_answer_without_a_duration_has_no_rate() -> None:
 def test_what_is_no_object_is_no_answer(payload: Any) -> None:
     with pytest.raises(PayloadError, match="payload: expected an object"):
         otel_specdecode.record_from(payload)
+
+
+@pytest.mark.parametrize("error", [{"message": "busy"}, "busy"])
+def test_a_whole_answer_that_is_an_error_is_no_completed_request(error: object) -> None:
+    record = otel_specdecode.record_from({"error": error})
+    assert (record.outcome, record.error_type) == ("error", "error_response")
+    completed = otel_specdecode.record_from({**whole_answer({}), "error": None})
+    assert (completed.outcome, completed.error_type) == ("completed", None)
 
 
 def test_an_answer_without_anything_is_a_record_without_numbers() -> None:

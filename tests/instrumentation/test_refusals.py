@@ -61,6 +61,10 @@ REFUSALS: dict[str, tuple[int, Json]] = {
             " permitted"
         },
     ),
+    "falls over it": (
+        500,
+        openai_error("create() got an unexpected keyword argument 'stream_options'"),
+    ),
     "text with an echo": (
         400,
         openai_error(
@@ -93,7 +97,7 @@ OTHER_ERRORS: dict[str, tuple[int, Json]] = {
     ),
     "echo of a word": (400, openai_error("too large, input: stream_options")),
     "something else": (400, openai_error("max_tokens is too large")),
-    "not the client's fault": (500, openai_error("stream_options crashed us")),
+    "a server that is down": (503, openai_error("no worker is ready")),
 }
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import dataclasses
+import json
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import openai
@@ -119,19 +123,18 @@ async def test_tags_of_one_task_are_not_those_of_another(telemetry: Telemetry) -
     caller = Caller("async")
     client = caller.wrapped(Wire(answer), telemetry)
 
-    async def work(task: str) -> None:
+    async def tags() -> dict[str, str]:
+        record = otel_specdecode.record_of(await caller.create(client))
+        assert record is not None
+        return dict(record.tags)
+
+    async def work(task: str) -> dict[str, str]:
         with otel_specdecode.tag(task=task):
             await asyncio.sleep(0)
-            await caller.create(client)
+            return await tags()
 
-    with otel_specdecode.capture() as records:
-        await asyncio.gather(work("a"), work("b"))
-        await caller.create(client)
-    assert [dict(record.tags) for record in records] == [
-        {"task": "a"},
-        {"task": "b"},
-        {},
-    ]
+    assert await asyncio.gather(work("a"), work("b")) == [{"task": "a"}, {"task": "b"}]
+    assert await tags() == {}
 
 
 @pytest.mark.parametrize("caller", CALLERS, ids=str)
@@ -187,6 +190,20 @@ async def test_the_record_of_a_response_or_stream_is_had_from_it(
     record = otel_specdecode.record_of(raw)
     assert record is not None
     assert record.streaming is False
+
+
+async def test_a_record_is_plain_data_for_another_process_or_a_file() -> None:
+    client = otel_specdecode.wrap(SYNC.bare(Wire(answer)))
+    with otel_specdecode.tag(task="code"):
+        stream = await SYNC.stream(client)
+    await SYNC.read(stream)
+    record = otel_specdecode.record_of(stream)
+    assert record is not None
+    assert pickle.loads(pickle.dumps(record)) == record
+    assert copy.deepcopy(record) == record
+    as_json = json.loads(json.dumps(dataclasses.asdict(record)))
+    assert as_json["tags"] == {"task": "code"}
+    assert as_json["usage"]["output_tokens"] == record.num_output_tokens
 
 
 @pytest.mark.parametrize("caller", CHAT_CALLERS, ids=str)

@@ -9,7 +9,7 @@ import openai
 import pytest
 from callers import CHAT_CALLERS, Caller
 from opentelemetry.instrumentation.utils import suppress_instrumentation
-from scripted_wire import Wire, answer
+from scripted_wire import BASE_URL, Wire, answer
 
 import otel_specdecode
 from otel_specdecode import ConfigError, SpecDecodeInstrumentor
@@ -64,6 +64,31 @@ async def test_wrapped_and_instrumented_records_once(
     assert len(telemetry.spans) == 1
     assert len(telemetry.requests()) == 1
     assert telemetry.attributes["specdecode.retries"] == 0
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("kind", [openai.OpenAI, openai.AsyncOpenAI])
+async def test_a_request_of_the_callers_own_between_both_hooks_is_recorded_once(
+    kind: type[Any],
+    telemetry: Telemetry,
+    instrumentor: SpecDecodeInstrumentor,
+    *,
+    stream: bool,
+) -> None:
+    class Copying(kind):
+        def request(self, cast_to: Any, options: Any, **more: Any) -> Any:
+            return super().request(cast_to, options.model_copy(), **more)
+
+    caller, wire = Caller("sync" if kind is openai.OpenAI else "async"), Wire(answer)
+    http = wire.async_client if caller.is_async else wire.sync_client
+    client = Copying(api_key="k", base_url=BASE_URL, http_client=http)
+    instrumentor.instrument(**telemetry.providers)
+    otel_specdecode.wrap(client, **telemetry.providers)
+    result = await caller.create(client, stream=stream)
+    if stream:
+        await caller.read(result)
+    assert len(telemetry.spans) == 1
+    assert len(telemetry.requests()) == 1
 
 
 async def test_instrumenting_twice_records_once(
@@ -160,6 +185,9 @@ GOOD: list[tuple[str, object, str, object]] = [
     ("continuous_usage", True, " ON ", True),
     ("propagation_excluded_hosts", ["a.test", "b.test"], "a.test, b.test,", None),
     ("propagation_excluded_hosts", "a.test,b.test", "a.test,b.test", None),
+    ("propagation_excluded_hosts", ["A.test", "[b.test]"], "a.TEST,b.test", None),
+    ("propagation_excluded_hosts", (), " , ", ()),
+    ("propagation_excluded_hosts", "[::1]", "::1", ("::1",)),
     ("provider_name", "vllm", "vllm", "vllm"),
     ("genai_names", "next", "NEXT", "next"),
 ]
@@ -190,6 +218,9 @@ BAD: list[tuple[str, object, str]] = [
     ("hide_usage_chunk", 1, "expected true or false, got 1"),
     ("propagation_excluded_hosts", [1], r"or one string with commas, got \[1\]"),
     ("propagation_excluded_hosts", 1, "or one string with commas, got 1"),
+    ("propagation_excluded_hosts", "a:80", "without scheme, port and path, got 'a:80'"),
+    ("propagation_excluded_hosts", "http://a", "without scheme, port and path"),
+    ("propagation_excluded_hosts", ["[::1]:80"], "without scheme, port and path"),
     ("provider_name", 1, "expected a string, got int"),
     ("use_usage", True, "expected options out of usage, .*, got use_usage"),
 ]

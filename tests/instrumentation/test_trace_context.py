@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import httpx2
+import openai
 import pytest
 from callers import CALLERS, CHAT_CALLERS, END, Caller
 from opentelemetry import baggage, trace
@@ -68,6 +69,51 @@ async def test_a_callers_own_traceparent_stays(name: str, telemetry: Telemetry) 
     await SYNC.create(client.with_options(default_headers=extra))
     assert [headers["traceparent"] for headers in wire.headers] == [OWN, OWN]
     assert extra == {name: OWN}
+
+
+@pytest.mark.parametrize("caller", CHAT_CALLERS, ids=str)
+async def test_a_traceparent_of_the_callers_own_http_client_stays(
+    caller: Caller, telemetry: Telemetry
+) -> None:
+    wire = Wire(answer)
+    http_client = wire.async_client if caller.is_async else wire.sync_client
+    http_client.headers["TraceParent"] = OWN
+    client = caller.wrapped(wire, telemetry).with_options(http_client=http_client)
+    await caller.create(client)
+    assert wire.headers[0]["traceparent"] == OWN
+
+
+class Signing(openai.OpenAI):
+    """Has a callback of its own, as one that signs requests would."""
+
+    def _prepare_request(self, request: httpx2.Request) -> None:
+        request.headers["x-signed"] = ",".join(sorted(request.headers))
+
+
+@pytest.mark.parametrize("hooked", ["wrap", "instrument"])
+async def test_what_the_callers_callback_signs_includes_the_traceparent(
+    hooked: str, telemetry: Telemetry, instrumentor: Any
+) -> None:
+    wire = Wire(answer)
+    client = Signing(api_key="k", base_url=BASE_URL, http_client=wire.sync_client)
+    if hooked == "wrap":
+        otel_specdecode.wrap(client, **telemetry.providers)
+    else:
+        instrumentor.instrument(**telemetry.providers)
+    await SYNC.create(client)
+    (headers,) = wire.headers
+    assert headers["traceparent"] == traceparent(telemetry.span.context)
+    assert "traceparent" in headers["x-signed"].split(",")
+
+
+async def test_a_traceparent_that_the_caller_leaves_out_stays_out(
+    telemetry: Telemetry,
+) -> None:
+    wire = Wire(answer)
+    await SYNC.create(
+        SYNC.wrapped(wire, telemetry), extra_headers={"traceparent": openai.Omit()}
+    )
+    assert "traceparent" not in wire.headers[0]
 
 
 async def test_the_callers_other_headers_stay(telemetry: Telemetry) -> None:

@@ -17,11 +17,17 @@ FORKS = ("os.fork", "fork", "pool")
 @pytest.mark.parametrize(
     ("ways", "protocol", "before", "given"),
     [
-        (FORKS, "grpc", "exported", ""),
-        (FORKS, "http/protobuf", "idle", "service.instance.id=pod-7"),
-        (("spawn",), "http/protobuf", "exported", ""),
+        pytest.param(FORKS, "grpc", "exported", "", id="forked-grpc"),
+        pytest.param(
+            *(FORKS, "http/protobuf", "idle", "service.instance.id=pod-7"),
+            id="forked-http",
+        ),
+        pytest.param(
+            *(("spawn",), "http/protobuf", "exported", ""),
+            id="spawned-http",
+            marks=pytest.mark.full,
+        ),
     ],
-    ids=["forked-grpc", "forked-http", "spawned-http"],
 )
 def test_each_request_counts_once_under_the_id_of_its_process(
     bench: Bench, ways: tuple[str, ...], protocol: str, before: str, given: str

@@ -76,13 +76,24 @@ WSGI, ASGI = "web_app", "web_app:asgi_application"
 @pytest.mark.parametrize(
     ("protocol", "server"),
     [
-        ("grpc", (*GUNICORN, "--preload", WSGI)),
-        ("http/protobuf", (*GUNICORN, "--preload", "-k", "gthread", WSGI)),
-        ("grpc", (*GUNICORN, "-k", "gthread", WSGI)),
-        ("http/protobuf", (*GUNICORN, "--preload", *UVICORN_WORKER, ASGI)),
-        ("grpc", (*UVICORN, ASGI)),
+        pytest.param("grpc", (*GUNICORN, "--preload", WSGI), id="sync-preload"),
+        pytest.param(
+            *("http/protobuf", (*GUNICORN, "--preload", "-k", "gthread", WSGI)),
+            id="gthread-preload",
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
+            *("grpc", (*GUNICORN, "-k", "gthread", WSGI)),
+            id="gthread",
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
+            *("http/protobuf", (*GUNICORN, "--preload", *UVICORN_WORKER, ASGI)),
+            id="uvicorn-preload",
+            marks=pytest.mark.full,
+        ),
+        pytest.param("http/protobuf", (*UVICORN, ASGI), id="uvicorn"),
     ],
-    ids=["sync-preload", "gthread-preload", "gthread", "uvicorn-preload", "uvicorn"],
 )
 def test_sums_over_all_workers_are_the_servers(
     bench: Bench, protocol: str, server: tuple[str, ...]

@@ -1,17 +1,21 @@
 """The private names of openai that the wrapper leans on, each with what it needs.
 
 A test that fails here says that a release moved one: see `wrapping.py` for
-`_prepare_request` and `streams.py` for `__stream__`.
+`_prepare_request`, `streams.py` for `__stream__`, `requests.py` for
+`_default_stream_cls` and `client_view.py` for `_client`.
 """
 
 from __future__ import annotations
 
+import copy
 import inspect
 from typing import Any
 
 import httpx2
 import openai
 import pytest
+from openai._constants import RAW_RESPONSE_HEADER
+from openai._models import FinalRequestOptions
 
 BASE_URL = "http://model.test/v1"
 ASK = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
@@ -89,3 +93,58 @@ def test_every_call_goes_through_request_with_its_options_second(kind: type) -> 
     parameters = list(inspect.signature(kind.request).parameters)
     assert parameters[:3] == ["self", "cast_to", "options"]
     assert {"stream", "stream_cls"} < set(parameters)
+
+
+@pytest.mark.parametrize(
+    ("kind", "stream"),
+    [(openai.OpenAI, openai.Stream), (openai.AsyncOpenAI, openai.AsyncStream)],
+)
+def test_a_client_knows_the_class_of_its_streams(kind: Any, stream: type) -> None:
+    assert kind(api_key="k")._default_stream_cls is stream
+
+
+def test_a_client_keeps_the_http_client_that_it_was_given() -> None:
+    http_client = answering(200)
+    http_client.headers["x-own"] = "1"
+    assert CountingClient(http_client=http_client)._client.headers["X-Own"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "base", "expected"),
+    [
+        (openai.AsyncOpenAI, "AsyncAPIClient", True),
+        (openai.OpenAI, "AsyncAPIClient", False),
+        (openai.AzureOpenAI, "BaseAzureClient", True),
+        (openai.AsyncAzureOpenAI, "BaseAzureClient", True),
+        (openai.OpenAI, "BaseAzureClient", False),
+    ],
+)
+def test_a_client_is_told_by_the_name_of_a_base_class(
+    kind: type, base: str, *, expected: bool
+) -> None:
+    assert (base in {each.__name__ for each in kind.__mro__}) is expected
+
+
+def test_what_is_not_given_is_told_by_the_name_of_its_class() -> None:
+    names = {type(openai.NOT_GIVEN).__name__, type(openai.omit).__name__}
+    assert names <= {"NotGiven", "Omit"}
+
+
+def test_the_options_of_a_request_have_the_fields_that_are_read_and_edited() -> None:
+    made = FinalRequestOptions.construct(method="post", url="/chat/completions")
+    copied = copy.copy(made)
+    copied.json_data, copied.extra_json, copied.headers = {"a": 1}, {"b": 2}, {"c": "3"}
+    assert (made.json_data, made.extra_json) == (None, None)
+    assert (made.method, made.url) == ("post", "/chat/completions")
+
+
+def test_raw_calls_are_told_by_the_header_that_the_client_marks_them_with() -> None:
+    assert RAW_RESPONSE_HEADER.lower() == "x-stainless-raw-response"
+
+
+def test_raw_responses_and_streams_show_the_http_response() -> None:
+    client = CountingClient(http_client=answering(200, 200))
+    raw = client.chat.completions.with_raw_response.create(**ASK, stream=True)
+    assert isinstance(raw.http_response, httpx2.Response)
+    stream = client.chat.completions.create(**ASK, stream=True)
+    assert isinstance(stream.response, httpx2.Response)
