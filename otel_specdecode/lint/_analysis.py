@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING
 from otel_specdecode.lint import (
     _assignment,
     _calls,
+    _comprehensions,
     _expressions,
     _functions,
     _statements,
 )
 from otel_specdecode.lint._frames import Frame
 from otel_specdecode.lint._machine import Machine
+from otel_specdecode.lint._reach import carriers, lines_that_mention
 from otel_specdecode.lint._relevance import stream_lines
+from otel_specdecode.lint._signs import can_stream
 from otel_specdecode.lint.facts import Facts
 
 if TYPE_CHECKING:
@@ -26,13 +29,23 @@ if TYPE_CHECKING:
     from otel_specdecode.lint._modules import Module
 
 MAX_ROUNDS = 4
-MAX_STATEMENTS = 30_000
-"""Statements run in one round, repetitions counted: bounds hostile input."""
-MAX_STATEMENTS_OF_IMPORTER = 6_000
-"""The same for a file that only imports a stream: many files import one package."""
+LEAST_STATEMENTS = 2_500
+LEAST_OF_IMPORTER = 6_000
+"""The same for a file whose stream is in another: that one has to be run as well."""
+STATEMENTS_PER_LINE = 2
+MOST_STATEMENTS = 30_000
+"""Statements run in one round, repetitions and imported functions counted.
+
+In proportion to the file, so that no file takes far longer than others of its size;
+bounded, because the input may be hostile.
+"""
 DEEP = 20_000
 
-_EXPRESSIONS = {**_expressions.EXPRESSIONS, ast.Call: _calls.call}
+_EXPRESSIONS = {
+    **_expressions.EXPRESSIONS,
+    **_comprehensions.COMPREHENSIONS,
+    ast.Call: _calls.call,
+}
 
 
 @contextmanager
@@ -58,6 +71,7 @@ def analyse(
     find_module: Callable[[Module, str, int], Module | None] | None = None,
     *,
     follow_imports: bool = False,
+    only_streams: bool = False,
 ) -> Facts:
     """What a file does with streamed chunks.
 
@@ -67,7 +81,10 @@ def analyse(
             of the run; `None` leaves all imports unknown.
         follow_imports: follow them even if the file itself has no stream. Otherwise
             that costs time and finds nothing.
+        only_streams: what is found without a stream is of no interest.
     """
+    if only_streams and not follow_imports and not can_stream(module):
+        return Facts()
     hot_lines = None if follow_imports else stream_lines(module)
     if hot_lines == []:
         return Facts()
@@ -82,7 +99,14 @@ def analyse(
         machine.find_module = find_module
     with deep_recursion():
         machine.hot_lines = hot_lines
-        budget = MAX_STATEMENTS_OF_IMPORTER if follow_imports else MAX_STATEMENTS
+        lines = module.text.count("\n")
+        budget = min(
+            max(
+                LEAST_OF_IMPORTER if follow_imports else LEAST_STATEMENTS,
+                STATEMENTS_PER_LINE * lines,
+            ),
+            MOST_STATEMENTS,
+        )
         for _ in range(MAX_ROUNDS):
             machine.begin_round(budget)
             machine.run_module(module)
@@ -90,14 +114,25 @@ def analyse(
                 module.tree.body, Frame(module, machine.globals_of(module))
             )
             machine.run_imported_classes(module)
+            is_spent = machine.budget <= 0 and budget == MOST_STATEMENTS
+            machine.facts.is_partial = is_spent and machine.has_stream
             # Without a stream there is nothing that a second round could find.
             if not machine.has_stream:
                 break
-            if machine.hot_lines is not None:
-                machine.hot_lines = None  # what is streamed may be counted anywhere
-                machine.changed = True
+            is_wider = _widen(machine, module)
             if find_module is not None and machine.find_module is not find_module:
                 machine.find_module = find_module
-            elif not machine.changed:
+            elif not is_wider and machine.growth == machine.growth_before:
                 break
     return machine.outcome()
+
+
+def _widen(machine: Machine, module: Module) -> bool:
+    """Let code that mentions what streams flow into be run too; true if any is new."""
+    if machine.hot_lines is None:
+        return False
+    wider = lines_that_mention(module, carriers(machine)).union(machine.hot_lines)
+    if len(wider) == len(machine.hot_lines):
+        return False
+    machine.hot_lines = sorted(wider)
+    return True

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _tags as t
-from otel_specdecode.lint._naming import names_in
-from otel_specdecode.lint._values import UNKNOWN, Value, tagged, with_step
+from otel_specdecode.lint._naming import names_in, same_place
+from otel_specdecode.lint._tree import walk
+from otel_specdecode.lint._values import (
+    UNKNOWN,
+    Value,
+    either_thing,
+    tagged,
+    with_step,
+)
 from otel_specdecode.lint.facts import RateKind
-from otel_specdecode.lint.words import says_time, says_tokens, says_window
+from otel_specdecode.lint.words import says_price, says_time, says_tokens, says_window
 
 if TYPE_CHECKING:
-    import ast
-
     from otel_specdecode.lint._frames import Frame
     from otel_specdecode.lint._machine import Machine
 
@@ -32,7 +38,7 @@ def add(left: Value, right: Value) -> Value:
     if both & (_TEXTUAL | t.CHUNK):
         kept = t.TEXT if both & _TEXTUAL else t.CHUNK
         return Value(kept | strong, texts=left.texts | right.texts, path=left.path)
-    things = left.things | right.things
+    things = either_thing(left.things, right.things)
     if things or left.texts or right.texts:
         texts = frozenset(list(left.texts | right.texts)[:12])
         return Value(both & (t.IDS | t.ONE), things, left.rates | right.rates, texts)
@@ -104,10 +110,17 @@ def multiply(
                 RateKind.ESTIMATE, a, operand
             )
         if a.things and b.tags & (t.NUMBER | t.COUNT | t.TOKENS):
-            return Value(0, a.things, steps=a.steps)
+            # `[start] * usage.completion_tokens` has one entry per token.
+            is_tokens = b.tags & t.TOKENS and not b.tags & t.COUNT
+            return Value(t.IDS if is_tokens else 0, a.things, steps=a.steps)
     for a, b in ((left, right), (right, left)):
         if a.tags & (t.SPAN | t.INVERSE) and not b.tags & (t.COUNT | t.TOKENS):
             return tagged(a.tags & ~(t.ONE | t.NUMBER), a, b)
+        if a.tags & t.COUNT and not a.tags & t.TOKENS:
+            price = node.right if a is left else node.left
+            for name in sorted(names_in(price)):
+                if says_price(name):
+                    machine.charge(node, name, a, frame)
         if a.tags & (t.COUNT | t.CHARS | t.TOKENS) and (
             b.tags & t.NUMBER or b.tags & t.ONE
         ):
@@ -133,7 +146,7 @@ def divide(
     if left.tags & t.SPAN or (not left.tags & t.TOKENS and _is_time(node.left, left)):
         return _divide_time(quotient)
     if left.tags & (t.NUMBER | t.ONE) and right.tags & t.SPAN:
-        if right.tags & t.GAP:
+        if right.tags & t.GAP and not any(map(says_tokens, names_in(node.left))):
             return quotient.rate(RateKind.INVERSE_GAP, right, node.right)
         return tagged(t.INVERSE, left, right)
     if left.tags & (t.NUMBER | t.ONE) and right.tags & (t.NUMBER | t.ONE):
@@ -171,12 +184,25 @@ def _divide_count(quotient: _Quotient) -> Value:
         return quotient.rate(RateKind.PER_SECOND, left, node.left)
     if right.tags & (t.COUNT | t.CHARS):
         return tagged(0, left, right)
+    if _is_percentage(node):
+        return tagged(0, left, right)
     windowed = quotient.rate(RateKind.WINDOW, left, node.left)
     if not right.tags & (t.NUMBER | t.ONE):
         return windowed
     if any(says_window(name) for name in names_in(node.right)):
         return windowed
     return Value(left.tags, rates=windowed.rates, steps=left.steps)
+
+
+def _is_percentage(node: ast.BinOp) -> bool:
+    """Whether this is a place in a sorted list: `(len(values) - 1) * q / 100`."""
+    match node:
+        case ast.BinOp(
+            left=ast.BinOp(op=ast.Mult()), right=ast.Constant(value=100 | 100.0)
+        ):
+            return True
+        case _:
+            return False
 
 
 def _divide_characters(quotient: _Quotient) -> Value:
@@ -190,9 +216,27 @@ def _divide_characters(quotient: _Quotient) -> Value:
     return tagged(left.tags, left, right)
 
 
+def _is_mean_of_one(node: ast.BinOp) -> bool:
+    """Whether this is `sum(x) / len(x)`: it is as large as one entry."""
+    match node.left:
+        case ast.Call(func=ast.Name(id="sum" | "fsum"), args=[summed, *_]):
+            return any(
+                same_place(summed, part.args[0])
+                for part in walk(node.right)
+                if isinstance(part, ast.Call)
+                and isinstance(part.func, ast.Name)
+                and part.func.id == "len"
+                and part.args
+            )
+        case _:
+            return False
+
+
 def _divide_time(quotient: _Quotient) -> Value:
     node, left, right = quotient.node, quotient.left, quotient.right
     if right.tags & t.COUNT:
+        if not left.tags & t.SUMMED and _is_mean_of_one(node):
+            return tagged(t.SPAN, left)
         kind = RateKind.MEAN_GAP if left.tags & t.SUMMED else RateKind.PER_COUNT
         rated = quotient.rate(kind, right, node.right)
         gap = t.SPAN | t.GAP if left.tags & t.SUMMED else 0

@@ -48,7 +48,8 @@ def assign(machine: Machine, target: ast.expr, value: Value, frame: Frame) -> No
 
 def _timed(value: Value, frame: Frame) -> Value:
     """A clock reading kept from inside a chunk loop belongs to one chunk."""
-    if frame.per_chunk and value.tags & t.CLOCK:
+    per_token = frame.loop is not None and frame.loop.per_token
+    if frame.per_chunk and not per_token and value.tags & t.CLOCK:
         return retagged(value, value.tags | t.LATER)
     return value
 
@@ -62,7 +63,7 @@ def _bind_name(machine: Machine, name: str, value: Value, frame: Frame) -> None:
             joined = join(env[name], value)
             if joined != env[name]:
                 env[name] = joined
-                machine.changed = True
+                machine.growth += 1
             return
     machine.globals_of(frame.module)[name] = value
 
@@ -74,7 +75,8 @@ def _assign_item(
     key = machine.evaluate(target.slice, frame)
     if key.texts and not key.tags:
         for text in key.texts:
-            machine.label(value.rates, text)
+            if len(key.texts) == 1:
+                machine.label(value.rates, text)
             write_field(machine, base, text, _timed(value, frame))
             machine.publish(target, text, value, frame)
         return
@@ -145,10 +147,16 @@ def _spelt_out_increment(
     target, value = node.targets[0], node.value
     if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
         return None
+    # What a dict that is made elsewhere held before is of the kind that is added.
+    is_elsewhere = (
+        isinstance(target, ast.Subscript)
+        and not machine.evaluate(target.value, frame).things
+    )
     for old, step in ((value.left, value.right), (value.right, value.left)):
         if reads_place(old, target):
             added = machine.evaluate(step, frame)
-            return _incremented(machine, target, added, frame, node)
+            counted = _incremented(machine, target, added, frame, node)
+            return added if counted is None and is_elsewhere else counted
     return None
 
 
@@ -191,8 +199,10 @@ def _incremented(
     old = machine.evaluate(target, frame)
     strong = t.STRONG if frame.is_strong else 0
     kept = old.tags & (t.TOKENS | t.CHARS)
+    if frame.loop is not None and frame.loop.per_token:
+        kept |= t.TOKENS
     bucket = t.BUCKET if _is_time_slot(machine, target, frame) else 0
-    story = frame.loop.steps if frame.loop else ()
+    story = frame.loop.steps if frame.loop else frame.story
     value = Value(t.COUNT | strong | kept | bucket, steps=story)
     return with_step(value, machine.step(node, frame, "one added per chunk"))
 

@@ -101,6 +101,11 @@ def read_field(
         if counted is not None:
             return counted
     if is_found:
+        if out.tags & t.TOKENS and any(
+            (thing.general, key) in machine.counted for thing in base.things
+        ):
+            # Tokens from usage in one object do not mend the chunk count in another.
+            out = retagged(out, out.tags & ~t.TOKENS) if out.tags & t.COUNT else out
         loose = machine.loose.get(key)
         return join(out, loose) if loose is not None else out
     pool = machine.named if not base.things else machine.loose
@@ -143,6 +148,8 @@ def _thing_field(
             if member is None
             else join(found, _bind(machine, thing, member, frame, key))
         )
+    if thing.general is not None and key in thing.general.fields:
+        return thing.general.fields[key]
     if thing.kind == "instance":
         member = class_member(thing, key)
         return None if member is None else _bind(machine, thing, member, frame, key)
@@ -164,6 +171,8 @@ def _column(machine: Machine, thing: Thing, key: str, frame: Frame) -> Value | N
     machine.grow(column, join_all(row.fields[key] for row in rows))
     if thing.per_chunk:
         machine.mark_per_chunk(column, strong=thing.strong)
+    if thing.per_token:
+        machine.mark_per_token(column)
     return Value(things=frozenset({column}), rates=column.elem.rates)
 
 

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING
 from otel_specdecode.lint import _formatting, _library, _methods, _sources
 from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._attributes import read_field
-from otel_specdecode.lint._frames import Call, Frame
+from otel_specdecode.lint._frames import UNKNOWN_KEYWORDS, Call, Frame
 from otel_specdecode.lint._naming import dotted
-from otel_specdecode.lint._values import UNKNOWN, Definition, Value, join, join_all
-from otel_specdecode.lint.words import says_other_unit, says_tokens
+from otel_specdecode.lint._values import (
+    UNKNOWN,
+    Definition,
+    Thing,
+    Value,
+    join,
+    join_all,
+)
+from otel_specdecode.lint.words import names_a_rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,10 +43,12 @@ def call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
     made = _evaluated(machine, node, frame)
     if made.name == "super" and not made.args and frame.owner is not None:
         return _super(machine, frame)
-    result = machine.call_value(made.callee, node, frame, made.args, made.kwargs)
-    is_known = any(thing.definition is not None for thing in made.callee.things)
     _label_arguments(machine, made)
-    if is_known:
+    if any(thing.definition is not None for thing in made.callee.things):
+        given = made.kwargs
+        if made.has_unknown_kwargs:
+            given = {**given, UNKNOWN_KEYWORDS: UNKNOWN}
+        result = machine.call_value(made.callee, node, frame, made.args, given)
         for thing in made.callee.things:
             definition = thing.definition
             if definition is not None and definition.target is not UNKNOWN:
@@ -80,13 +89,24 @@ def _evaluated(machine: Machine, node: ast.Call, frame: Frame) -> Call:
             machine.publish(keyword.value, keyword.arg, value, frame)
             continue
         dicts = [thing for thing in value.things if thing.kind == "dict"]
-        for thing in dicts:
-            for key, field in thing.fields.items():
-                if isinstance(key, str):
-                    made.kwargs[key] = field
+        _unpack_keywords(made, dicts)
         if not dicts or any(thing.is_open for thing in dicts):
             made.has_unknown_kwargs = True
     return made
+
+
+def _unpack_keywords(made: Call, dicts: list[Thing]) -> None:
+    """The keywords that `**value` adds, whichever dict it is.
+
+    None that is written out: what stands beside it was taken out of the dict before.
+    """
+    written = {keyword.arg for keyword in made.node.keywords}
+    added: dict[str, Value] = {}
+    for thing in dicts:
+        for key, field in thing.fields.items():
+            if isinstance(key, str) and key not in written:
+                added[key] = join(added[key], field) if key in added else field
+    made.kwargs.update(added)
 
 
 def _spread(value: Value) -> list[Value]:
@@ -139,14 +159,14 @@ def _through_partial(machine: Machine, made: Call, definition: Definition) -> Va
 
 def _label_arguments(machine: Machine, made: Call) -> None:
     """Let what a call says about its arguments name the rates among them."""
-    rates = frozenset[int]().union(
-        *(value.rates for value in (*made.args, *made.kwargs.values()))
-    )
-    if not rates:
+    rated = [value.rates for value in made.args if value.rates]
+    rated += [value.rates for value in made.kwargs.values() if value.rates]
+    if not rated:
         return  # nearly every call
+    rates = frozenset[int]().union(*rated)
     _formatting.neighbours(machine, made.node.args, made.args)
     labels: set[str] = set()
-    if says_tokens(made.name) or says_other_unit(made.name):
+    if names_a_rate(made.name):
         labels.add(made.name)
     if made.receiver is not None:
         for thing in made.receiver.things:

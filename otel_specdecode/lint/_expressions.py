@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _arithmetic, _formatting
 from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._attributes import read_field, read_item
-from otel_specdecode.lint._frames import Frame, Loop
 from otel_specdecode.lint._iteration import turns_of
 from otel_specdecode.lint._values import (
     UNKNOWN,
@@ -23,7 +23,17 @@ from otel_specdecode.lint._values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otel_specdecode.lint._frames import Frame
     from otel_specdecode.lint._machine import Machine
+
+_USAGE_NAMES = frozenset(
+    "usage response_usage token_usage usage_metadata usage_data raw_usage usage_dict "
+    "resp_usage llm_usage completion_usage last_usage final_usage chunk_usage".split()
+)
+"""Variables that hold what a server reported, where nothing else is known of them."""
+
+MAX_ENTRIES = 200
+"""Of a literal: what is longer is data, and more of the same."""
 
 
 def _constant(machine: Machine, node: ast.Constant, _frame: Frame) -> Value:
@@ -54,7 +64,11 @@ def _value_of_constant(node: ast.Constant) -> Value:
 
 
 def _name(machine: Machine, node: ast.Name, frame: Frame) -> Value:
-    return machine.lookup(node.id, frame)
+    value = machine.lookup(node.id, frame)
+    is_made_here = value.tags & ~t.NONE or value.things or value.path.endswith("()")
+    if node.id in _USAGE_NAMES and not is_made_here:
+        return Value(t.USAGE)
+    return value
 
 
 def _attribute(machine: Machine, node: ast.Attribute, frame: Frame) -> Value:
@@ -148,7 +162,9 @@ def _boolean(machine: Machine, node: ast.BoolOp, frame: Frame) -> Value:
     values = [machine.evaluate(value, frame) for value in node.values]
     if isinstance(node.op, ast.And):
         return values[-1]
-    return join_all(value if value.tags != t.NONE else UNKNOWN for value in values)
+    either = join_all(value if value.tags != t.NONE else UNKNOWN for value in values)
+    # `x or False` is whatever x is.
+    return retagged(either, either.tags & ~t.FALSE) if len(values) > 1 else either
 
 
 def _compare(machine: Machine, node: ast.Compare, frame: Frame) -> Value:
@@ -170,17 +186,18 @@ def _conditional(machine: Machine, node: ast.IfExp, frame: Frame) -> Value:
 
 
 def _display(machine: Machine, node: ast.List | ast.Set, frame: Frame) -> Value:
-    values = [machine.evaluate(item, frame) for item in node.elts]
-    _formatting.neighbours(machine, node.elts, values)
+    items = node.elts[:MAX_ENTRIES]
+    values = [machine.evaluate(item, frame) for item in items]
+    _formatting.neighbours(machine, items, values)
     entries = [
         turns_of(machine, value, item.value, item, frame).elem
         if isinstance(item, ast.Starred)
         else value
-        for item, value in zip(node.elts, values, strict=True)
+        for item, value in zip(items, values, strict=True)
     ]
     copied = [
         value
-        for item, value in zip(node.elts, values, strict=True)
+        for item, value in zip(items, values, strict=True)
         if isinstance(item, ast.Starred)
     ]
     per_chunk = any(
@@ -194,14 +211,15 @@ def _display(machine: Machine, node: ast.List | ast.Set, frame: Frame) -> Value:
 
 
 def _tuple(machine: Machine, node: ast.Tuple, frame: Frame) -> Value:
-    values = [machine.evaluate(item, frame) for item in node.elts]
-    _formatting.neighbours(machine, node.elts, values)
+    items = node.elts[:MAX_ENTRIES]
+    values = [machine.evaluate(item, frame) for item in items]
+    _formatting.neighbours(machine, items, values)
     return machine.tuple_of(node, frame, values)
 
 
 def _dict(machine: Machine, node: ast.Dict, frame: Frame) -> Value:
     thing = machine.thing("dict", node, frame)
-    for key, item in zip(node.keys, node.values, strict=True):
+    for key, item in islice(zip(node.keys, node.values, strict=True), MAX_ENTRIES):
         value = machine.evaluate(item, frame)
         if key is None:
             merge(machine, thing, value)
@@ -214,8 +232,6 @@ def _dict(machine: Machine, node: ast.Dict, frame: Frame) -> Value:
             machine.publish(item, text, value, frame)
         else:
             machine.grow(thing, value)
-            for text in name.texts:
-                machine.label(value.rates, text)
     return Value(things=frozenset({thing}))
 
 
@@ -276,79 +292,6 @@ def _yield_from(machine: Machine, node: ast.YieldFrom, frame: Frame) -> Value:
     return UNKNOWN
 
 
-def comprehend(
-    machine: Machine,
-    node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
-    frame: Frame,
-    body: Callable[[], Value],
-) -> tuple[Value, bool, bool]:
-    """Run a comprehension.
-
-    Returns:
-        Its entry, whether there is one per chunk, and whether that is certain.
-    """
-    outer, saved = frame.loop, dict(frame.env)
-    per_chunk, strong = True, False
-    for generator in node.generators:
-        value = machine.evaluate(generator.iter, frame)
-        turns = turns_of(machine, value, generator.iter, node, frame)
-        here = turns.per_chunk or (turns.is_inside_chunk and frame.per_chunk)
-        per_chunk = per_chunk and (turns.per_chunk or turns.is_inside_chunk)
-        strong = strong or turns.strong
-        frame.loop = Loop(node, here, turns.strong, frozenset(saved), frame.loop)
-        machine.assign(generator.target, turns.elem, frame)
-        for test in generator.ifs:
-            machine.evaluate(test, frame)
-    elem = body()
-    frame.loop = outer
-    names = {
-        part.id
-        for generator in node.generators
-        for part in ast.walk(generator.target)
-        if isinstance(part, ast.Name)
-    }
-    for name in names:
-        if name in saved:
-            frame.env[name] = saved[name]
-        else:
-            frame.env.pop(name, None)
-    return elem, per_chunk, strong
-
-
-def _comprehension(
-    machine: Machine, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, frame: Frame
-) -> Value:
-    elem, per_chunk, strong = comprehend(
-        machine, node, frame, lambda: machine.evaluate(node.elt, frame)
-    )
-    kind = "iter" if isinstance(node, ast.GeneratorExp) else "list"
-    return machine.sequence(
-        node, frame, elem, per_chunk=per_chunk, strong=strong, note=kind
-    )
-
-
-def _dict_comprehension(machine: Machine, node: ast.DictComp, frame: Frame) -> Value:
-    def body() -> Value:
-        machine.evaluate(node.key, frame)
-        return machine.evaluate(node.value, frame)
-
-    elem, _, _ = comprehend(machine, node, frame, body)
-    thing = machine.thing("dict", node, frame)
-    machine.grow(thing, elem)
-    for generator in node.generators:
-        merge(machine, thing, _items_source(machine, generator.iter, frame))
-    return Value(things=frozenset({thing}))
-
-
-def _items_source(machine: Machine, node: ast.expr, frame: Frame) -> Value:
-    """`d` of `d.items()`: a filtered copy keeps the fields."""
-    match node:
-        case ast.Call(func=ast.Attribute(value=owner, attr="items")):
-            return machine.evaluate(owner, frame)
-        case _:
-            return UNKNOWN
-
-
 EXPRESSIONS: dict[type[ast.AST], Callable[..., Value]] = {
     ast.Constant: _constant,
     ast.Name: _name,
@@ -369,9 +312,5 @@ EXPRESSIONS: dict[type[ast.AST], Callable[..., Value]] = {
     ast.Starred: _starred,
     ast.Yield: _yield,
     ast.YieldFrom: _yield_from,
-    ast.ListComp: _comprehension,
-    ast.SetComp: _comprehension,
-    ast.GeneratorExp: _comprehension,
-    ast.DictComp: _dict_comprehension,
     ast.JoinedStr: _formatting.joined_string,
 }

@@ -56,6 +56,11 @@ def is_zero(node: ast.expr | None) -> bool:
     )
 
 
+def is_false(node: ast.expr) -> bool:
+    """Whether an expression is a constant that is false: `False`, `None`, `0`."""
+    return isinstance(node, ast.Constant) and not node.value
+
+
 def constant_text(source: Source, node: ast.expr, depth: int = 0) -> str:
     """Text of a string, or of a name that is bound to one; empty for all else."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):

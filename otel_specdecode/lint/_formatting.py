@@ -50,11 +50,15 @@ def joined_string(machine: Machine, node: ast.expr, frame: Frame) -> Value:
             continue
         value = machine.evaluate(part.value, frame)
         texts |= value.texts
+        if len(value.texts) == 1 and not value.rates:
+            literals[position] = next(iter(value.texts))  # `{name}: {rate}`
         before = literals[position - 1] if position else ""
+        if position > 1 and not before.strip(" :=~\t|-"):
+            before = literals[position - 2] + before
         after = literals[position + 1] if position + 1 < len(literals) else ""
         machine.label(
             value.rates,
-            nearest("" if before == "\0" else before, "" if after == "\0" else after),
+            nearest(before.replace("\0", ""), "" if after == "\0" else after),
         )
         piece = value.tags & (t.PIECE | t.TEXT | t.CHUNK | t.STRONG)
         out = join(out, Value(piece, rates=value.rates, steps=value.steps))

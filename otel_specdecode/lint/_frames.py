@@ -10,6 +10,9 @@ from otel_specdecode.lint._values import UNKNOWN, Step, Thing, Value
 
 Env = dict[str, Value]
 
+UNKNOWN_KEYWORDS = "**"
+"""Among the keywords that a function is called with: there are others, unknown."""
+
 
 @dataclass(slots=True)
 class Loop:
@@ -22,6 +25,7 @@ class Loop:
         carried: names that were bound before it, so that they outlive a turn.
         outer: the loop around it, if that one runs over the same stream.
         can_pull: a read from a stream inside it makes it turn once per chunk.
+        per_token: it turns once per token, or, with `per_chunk`, whichever there was.
         steps: how its stream came to be.
         exits: what is known at each `break`.
         turns: what is known at each `continue`.
@@ -33,6 +37,7 @@ class Loop:
     carried: frozenset[str]
     outer: Loop | None
     can_pull: bool = False
+    per_token: bool = False
     steps: tuple[Step, ...] = ()
     exits: list[Env] = field(default_factory=list[Env])
     turns: list[Env] = field(default_factory=list[Env])
@@ -58,6 +63,10 @@ class Frame:
         yields_per_chunk: it yields once per chunk.
         pulled: it reads a chunk outside any loop of its own.
         outer_names: names declared `global` or `nonlocal`.
+        context: the call that this run serves, and the row below; `None` where no call
+            in the files does.
+        story: how the stream came to be, where the function is called once per chunk.
+        row: of the table that is being looped over; its calls are told apart by it.
     """
 
     module: Module
@@ -78,6 +87,9 @@ class Frame:
     pulled: bool = False
     pulled_strong: bool = False
     outer_names: set[str] = field(default_factory=set[str])
+    story: tuple[Step, ...] = ()
+    context: object = None
+    row: object = None
 
     @property
     def per_chunk(self) -> bool:

@@ -6,7 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint._attributes import decorators
-from otel_specdecode.lint._frames import Env, Frame
+from otel_specdecode.lint._frames import UNKNOWN_KEYWORDS, Env, Frame
+from otel_specdecode.lint._reach import is_of_a_stream
 from otel_specdecode.lint._values import (
     UNKNOWN,
     Definition,
@@ -15,6 +16,7 @@ from otel_specdecode.lint._values import (
     join,
     join_all,
 )
+from otel_specdecode.lint.words import names_a_rate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +28,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 MAX_DEPTH = 24
 MAX_STATEMENTS_PER_ENTRY = 10_000
 """What one function that nothing calls may use up, so that the others get a turn."""
-MAX_WITHOUT_STREAM = 2_000
+MAX_WITHOUT_STREAM = 500
 """The same while no stream was met: long enough to meet one, if it is there."""
 PER_CHUNK_CALLBACKS = frozenset(
     "on_llm_new_token on_new_token on_token on_chunk on_stream_chunk on_delta "
@@ -65,7 +67,7 @@ def invoke(
         )
         return invoke(machine, method, node, frame, args, kwargs) if method else UNKNOWN
     if thing.kind == "function":
-        return _run(machine, definition, frame, args, kwargs)
+        return _run(machine, definition, node, frame, args, kwargs)
     return UNKNOWN
 
 
@@ -100,8 +102,11 @@ def instantiate(
     if init is not None:
         invoke(machine, init, node, frame, args, kwargs)
         return value
-    for name, argument in [*zip(field_names(cls), args, strict=False), *kwargs.items()]:
-        machine.set_field(instance, name, argument)
+    instance = machine.record_of(cls, node, frame)
+    value = Value(things=frozenset({instance}))
+    given = [(k, v) for k, v in kwargs.items() if k != UNKNOWN_KEYWORDS]
+    for name, argument in [*zip(field_names(cls), args, strict=False), *given]:
+        machine.fill_field(instance, name, argument)
         machine.label(argument.rates, name)
     post = machine.bound_method(value, "__post_init__", frame)
     if post is not None:
@@ -112,6 +117,7 @@ def instantiate(
 def _run(
     machine: Machine,
     definition: Definition,
+    call: ast.AST,
     frame: Frame,
     args: Sequence[Value],
     kwargs: Mapping[str, Value],
@@ -146,6 +152,8 @@ def _run(
         definition.owner,
         inherited=per_chunk,
         strong=strong,
+        story=frame.loop.steps if frame.loop else frame.story,
+        context=call if frame.row is None else (call, frame.row),
     )
     _bind_parameters(machine, definition, node, inner, args, kwargs)
     result = run_body(machine, node, inner, key)
@@ -164,7 +172,10 @@ def run_body(
         return machine.evaluate(node.body, inner)
     machine.execute(node.body, inner)
     machine.run_uncalled(node.body, inner)
-    machine.label(inner.returned.rates, node.name)
+    if names_a_rate(node.name):
+        machine.label(inner.returned.rates, node.name)
+    if inner.yields or is_of_a_stream(inner.returned):
+        machine.carriers.add(node.name)
     if not inner.yields:
         return inner.returned
     if decorators(node) & {"contextmanager", "asynccontextmanager"}:
@@ -215,9 +226,9 @@ def _bind_parameters(
     if node.args.kwarg is not None:
         named = {parameter.arg for parameter in [*parameters, *node.args.kwonlyargs]}
         bag = machine.thing("dict", (node.args, "kwargs"), inner)
-        bag.is_open = bag.is_open or not kwargs
+        bag.is_open = bag.is_open or not kwargs or UNKNOWN_KEYWORDS in kwargs
         for name, value in kwargs.items():
-            if name not in named:
+            if name not in named and name != UNKNOWN_KEYWORDS:
                 machine.set_field(bag, name, value, shared=False)
         env[node.args.kwarg.arg] = Value(things=frozenset({bag}))
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otel_specdecode.lint._values import Thing, Value, join
+from otel_specdecode.lint import _tags as t
+from otel_specdecode.lint._values import Thing, Value, join, retagged
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterable
 
     from otel_specdecode.lint._frames import Frame
+    from otel_specdecode.lint._iteration import Turns
+
+
+_PER_CALL = frozenset(("list", "tuple", "dict", "iter"))
+"""Kinds of which each call of a function makes its own: one helper that computes
+statistics serves arrivals here and tokens there."""
 
 
 class Heap:
@@ -20,20 +27,23 @@ class Heap:
         things: by kind and the place in the source that creates them.
         loose: fields by name, written through objects that we cannot tell.
         named: fields by name, whoever they belong to.
+        counted: fields that some object is made with a chunk count in.
         has_stream: a stream of chunks was met.
-        changed: knowledge has grown in this round.
+        growth: how often knowledge has grown.
     """
 
     def __init__(self) -> None:
         self.things: dict[tuple[object, ...], Thing] = {}
         self.loose: dict[str, Value] = {}
         self.named: dict[str, Value] = {}
+        self.counted: set[tuple[Thing, str]] = set()
         self.has_stream = False
-        self.changed = False
+        self.growth: int = 0
 
     def thing(self, kind: str, node: object, frame: Frame) -> Thing:
-        """The thing that a place in the source creates."""
-        key = (kind, node)
+        """The thing that a place in the source creates, for one caller."""
+        context = frame.context if kind in _PER_CALL else None
+        key = (kind, node, context)
         found = self.things.get(key)
         if found is None:
             line = getattr(node, "lineno", 0)
@@ -58,6 +68,24 @@ class Heap:
             self.mark_per_chunk(thing, strong=strong)
         return Value(things=frozenset({thing}), rates=elem.rates, steps=elem.steps)
 
+    def entries(
+        self,
+        node: ast.AST,
+        frame: Frame,
+        elem: Value,
+        turns: Turns,
+        note: str = "iter",
+    ) -> Value:
+        """A new sequence with as many entries as something else has turns."""
+        made = self.sequence(
+            node, frame, elem,
+            per_chunk=turns.per_chunk, strong=turns.strong, note=note,
+        )  # fmt: skip
+        if turns.per_token:
+            for thing in made.things:
+                self.mark_per_token(thing)
+        return made
+
     def tuple_of(self, node: object, frame: Frame, parts: Iterable[Value]) -> Value:
         """A tuple with these parts."""
         thing = self.thing("tuple", node, frame)
@@ -70,7 +98,7 @@ class Heap:
         joined = join(thing.elem, elem)
         if joined is not thing.elem and joined != thing.elem:
             thing.elem = joined
-            self.changed = True
+            self.growth += 1
 
     def mark_per_chunk(self, thing: Thing, *, strong: bool) -> None:
         """Note that a thing gains one entry per chunk."""
@@ -78,19 +106,52 @@ class Heap:
             self.has_stream = True
             thing.per_chunk = True
             thing.strong = thing.strong or strong
-            self.changed = True
+            self.growth += 1
+
+    def mark_per_token(self, thing: Thing) -> None:
+        """Note that a thing holds one entry per token."""
+        if not thing.per_token:
+            thing.per_token = True
+            self.growth += 1
 
     def set_field(
         self, thing: Thing, key: str | int, value: Value, *, shared: bool = True
     ) -> None:
         """Let a field of a thing be this too."""
+        self._put(thing, key, value)
+        if thing.general is not None:
+            self.set_field(thing.general, key, value, shared=shared)
+        elif shared and isinstance(key, str):
+            self.share(self.named, key, value)
+
+    def _put(self, thing: Thing, key: str | int, value: Value) -> None:
         old = thing.fields.get(key)
         joined = value if old is None else join(old, value)
         if old is None or (joined is not old and joined != old):
             thing.fields[key] = joined
-            self.changed = True
-        if shared and isinstance(key, str):
-            self.share(self.named, key, value)
+            self.growth += 1
+
+    def fill_field(self, thing: Thing, key: str, value: Value) -> None:
+        """Let a field be this in an object that is made here.
+
+        One thing stands for all objects of a class, but what one call gives it is not
+        what another does: tokens from usage here do not mend a chunk count there.
+        """
+        place = (thing, key)
+        is_counted = value.tags & t.COUNT and not value.tags & t.TOKENS
+        if is_counted and place not in self.counted:
+            self.counted.add(place)
+            for pool in (thing.fields, self.named):
+                old = pool.get(key)
+                if old is not None:
+                    pool[key] = retagged(old, old.tags & ~t.TOKENS)
+        if place in self.counted and value.tags & t.TOKENS:
+            return
+        if thing.general is not None:
+            self.fill_field(thing.general, key, value)
+            self._put(thing, key, value)
+        else:
+            self.set_field(thing, key, value)
 
     def share(self, pool: dict[str, Value], key: str, value: Value) -> None:
         """Note a field by its name alone, for objects we cannot tell apart."""
@@ -98,4 +159,4 @@ class Heap:
         joined = value if old is None else join(old, value)
         if old is None or (joined is not old and joined != old):
             pool[key] = joined
-            self.changed = True
+            self.growth += 1

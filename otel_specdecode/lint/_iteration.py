@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._frames import Frame
 from otel_specdecode.lint._naming import names_in
-from otel_specdecode.lint._values import UNKNOWN, Value, join, join_all, with_step
+from otel_specdecode.lint._tree import walk
+from otel_specdecode.lint._values import (
+    UNKNOWN,
+    Thing,
+    Value,
+    join,
+    join_all,
+    retagged,
+    with_step,
+)
 from otel_specdecode.lint.words import words_of
 
 if TYPE_CHECKING:
@@ -36,13 +45,14 @@ class Turns:
         per_chunk: one item per streamed chunk.
         strong: that stream is certain.
         is_inside_chunk: it runs over the parts of one chunk.
-        request_loops: things whose request this loop reads.
+        per_token: one item per token; with `per_chunk`, whichever there was.
     """
 
     elem: Value
     per_chunk: bool = False
     strong: bool = False
     is_inside_chunk: bool = False
+    per_token: bool = False
 
 
 def turns_of(
@@ -50,12 +60,28 @@ def turns_of(
 ) -> Turns:
     """What iterating this value yields."""
     _note_reader(machine, value, loop)
+    turns = _turns_of(machine, value, iterable, loop, frame)
+    if turns.per_chunk:
+        machine.carriers.add(frame.name)
+    return turns
+
+
+def _turns_of(
+    machine: Machine, value: Value, iterable: ast.expr, loop: ast.AST, frame: Frame
+) -> Turns:
     if value.things:
-        return _turns_of_things(machine, value, iterable, frame)
+        turns = _turns_of_things(machine, value, iterable, frame)
+        is_guessed = not any(isinstance(x.node, ast.AST | Thing) for x in value.things)
+        if turns.per_chunk or not is_guessed:
+            return turns
+        # An unknown object that things are sent to, such as a web socket.
+        if looks_like_chunks(frame.module, loop, iterable):
+            return _chunks(machine, 0, iterable, frame, value)
+        return turns
     if value.tags & (t.STREAM | t.RESPONSE):
         return _chunks(machine, value.tags & t.STRONG, iterable, frame, value)
     if value.tags & (t.PIECE | t.TEXT | t.WORDS | t.IDS):
-        return Turns(UNKNOWN)
+        return Turns(UNKNOWN, per_token=bool(value.tags & t.IDS))
     if value.tags & t.CHUNK:
         return Turns(Value(t.CHUNK | (value.tags & t.STRONG)), is_inside_chunk=True)
     if value.tags or value.texts or value.path in {"range()", "open()"}:
@@ -76,10 +102,10 @@ def _chunks(
 
 def _note_reader(machine: Machine, value: Value, loop: ast.AST) -> None:
     for thing in value.things:
-        if thing.kind == "stream" and thing.request is not None:
-            for request in machine.facts.requests.values():
-                if id(request.node) == thing.request:
-                    request.loops.add(loop)
+        if thing.request is not None:
+            request = machine.facts.requests.get(thing.request)
+            if request is not None:
+                request.loops.add(loop)
 
 
 def _turns_of_things(
@@ -87,6 +113,7 @@ def _turns_of_things(
 ) -> Turns:
     elem = UNKNOWN
     per_chunk = strong = False
+    per_token = is_per_token(value)
     for thing in value.things:
         if thing.kind == "instance":
             turns = _turns_of_instance(machine, Value(things=frozenset({thing})), frame)
@@ -106,7 +133,14 @@ def _turns_of_things(
     if per_chunk:
         note = machine.step(iterable, frame, "one turn per streamed chunk")
         elem = with_step(elem if elem is not UNKNOWN else Value(t.CHUNK), note)
-    return Turns(elem, per_chunk=per_chunk, strong=strong)
+    if per_token:
+        elem = retagged(elem, elem.tags & ~t.LATER)
+    return Turns(elem, per_chunk=per_chunk, strong=strong, per_token=per_token)
+
+
+def is_per_token(value: Value) -> bool:
+    """Whether a sequence may hold one entry per token."""
+    return bool(value.tags & t.IDS) or any(thing.per_token for thing in value.things)
 
 
 def _turns_of_instance(machine: Machine, value: Value, frame: Frame) -> Turns:
@@ -146,7 +180,7 @@ def _has_evidence(module: Module, loop: ast.AST, iterable: ast.expr | None) -> b
     names: set[str] = set()
     texts: list[str] = []
     written: set[ast.AST] = set()
-    for node in ast.walk(loop):
+    for node in walk(loop):
         if isinstance(node, ast.Dict):
             # Keys of a display are written, not read: a mock server's loop.
             written.update(key for key in node.keys if key is not None)
@@ -167,7 +201,11 @@ def _has_evidence(module: Module, loop: ast.AST, iterable: ast.expr | None) -> b
         return True
     if "choices" in keys and "text" in keys and _is_named_like_a_chunk(loop):
         return True
-    return iterable is not None and _is_named_like_a_stream(module, iterable)
+    return (
+        iterable is not None
+        and is_named_like_a_stream(iterable)
+        and imports_llm_library(module)
+    )
 
 
 def _is_named_like_a_chunk(loop: ast.AST) -> bool:
@@ -177,10 +215,13 @@ def _is_named_like_a_chunk(loop: ast.AST) -> bool:
     )
 
 
-def _is_named_like_a_stream(module: Module, iterable: ast.expr) -> bool:
-    if not isinstance(iterable, ast.Name | ast.Attribute):
-        return False
-    named = any(
+def is_named_like_a_stream(iterable: ast.expr) -> bool:
+    """Whether what is looped over is a variable or field called a stream."""
+    return isinstance(iterable, ast.Name | ast.Attribute) and any(
         _STREAM_WORDS.intersection(words_of(name)) for name in names_in(iterable)
     )
-    return named and bool(_LLM_LIBRARY.search(module.text))
+
+
+def imports_llm_library(module: Module) -> bool:
+    """Whether a file speaks of a client library or of an endpoint for completions."""
+    return module.mentions(_LLM_LIBRARY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _tags as t
@@ -57,13 +58,25 @@ def function(machine: Machine, call: Call) -> Value | None:
         result = handler(machine, call)
         if result is not None:
             return result
-    if not call.args and _CLOCK_PATH.search(call.path):
-        return Value(t.CLOCK)
-    if _TOKENIZE.search(call.path) and call.args:
+    tags = _by_name(call.path, call.name)
+    if tags & t.CLOCK and not call.args:
+        return _CLOCK
+    if tags & t.IDS and call.args:
         return Value(t.IDS)
-    if _COUNT_TOKENS.search(call.name) and (call.args or call.kwargs):
+    if tags & t.TOKENS and (call.args or call.kwargs):
         return Value(t.TOKENS)
     return None
+
+
+@lru_cache(maxsize=4096)
+def _by_name(path: str, name: str) -> int:
+    """What a function elsewhere may return, by what it is called."""
+    tags = t.CLOCK if _CLOCK_PATH.search(path) else 0
+    tags |= t.IDS if _TOKENIZE.search(path) else 0
+    return tags | (t.TOKENS if _COUNT_TOKENS.search(name) else 0)
+
+
+_CLOCK = Value(t.CLOCK)
 
 
 # Running things

@@ -15,34 +15,36 @@ from typing import TYPE_CHECKING
 from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._attributes import bind_member, class_member
 from otel_specdecode.lint._frames import Env, Frame
-from otel_specdecode.lint._heap import Heap
+from otel_specdecode.lint._iteration import is_per_token
+from otel_specdecode.lint._ledger import Ledger
 from otel_specdecode.lint._relevance import touches
 from otel_specdecode.lint._values import (
     UNKNOWN,
     Definition,
-    Step,
     Thing,
     Value,
     join,
     with_step,
 )
-from otel_specdecode.lint.facts import Facts, Publication, Rate, RateKind
-from otel_specdecode.lint.words import says_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from otel_specdecode.lint._modules import Module
+    from otel_specdecode.lint.facts import Facts
 
 
-MAX_LABELS = 24
+MAX_IMPORT_DEPTH = 4
+MAX_DISTANT_MODULES = 40
+"""Files that only imported files import: else a package is run whole for each file."""
 
 
-class Machine(Heap):
+class Machine(Ledger):
     """One analysis of a file and of the files it imports.
 
     Attributes:
         facts: what was found so far.
+        carriers: functions that hand on what came from a stream.
         hot_lines: only functions with one of these lines are run; `None` for all.
     """
 
@@ -60,44 +62,53 @@ class Machine(Heap):
         self.run_unknown = run_unknown
         self.assign_target = assign
         super().__init__()
-        self.facts = Facts()
         self.globals: dict[Module, Env] = {}
         self.memo: dict[tuple[object, ...], Value] = {}
         self.earlier: dict[tuple[object, ...], Value] = {}
         self.called: set[ast.AST] = set()
         self.constants: dict[ast.Constant, Value] = {}
         self.operations: dict[ast.AugAssign, ast.BinOp] = {}
-        self.rate_numbers: dict[tuple[ast.AST, RateKind], int] = {}
-        self.seen_rates: set[int] = set()
         self.called_modules: set[Module] = set()
+        self.carriers: set[str] = set()
         self.depth = 0
+        self.num_nested = 0
+        self.num_distant = 0
         self.budget = 0
+        self.growth_before: int = 0
         self.hot_lines: list[int] | None = None
         self.find_module: Callable[[Module, str, int], Module | None] = (
             lambda _module, _name, _level: None
         )
 
-    # Rounds
-
     def begin_round(self, budget: int) -> None:
         """Forget what may have changed; keep what things are known to hold."""
-        self.changed = False
+        self.growth_before = self.growth
         self.budget = budget
         self.memo.clear()
         self.called.clear()
         self.called_modules.clear()
+        self.num_distant = 0
         self.seen_rates.clear()
         self.facts.requests.clear()
         self.facts.publications.clear()
 
     def outcome(self) -> Facts:
-        """The facts that the last round still found."""
+        """The facts that the last round still found; the machine is spent after it."""
         for number in set(self.facts.rates) - self.seen_rates:
             del self.facts.rates[number]
         self.facts.has_stream = self.has_stream
+        self._let_go()
         return self.facts
 
-    # Running
+    def _let_go(self) -> None:
+        """Break the circles of things and definitions, which hold whole trees.
+
+        Without circles all of it is freed at once, and no collector has to look for it.
+        """
+        for thing in self.things.values():
+            thing.clear()
+        for env in self.globals.values():
+            env.clear()
 
     def evaluate(self, node: ast.expr, frame: Frame) -> Value:
         """What an expression may be."""
@@ -114,8 +125,6 @@ class Machine(Heap):
             if handler is not None and not handler(self, node, frame):
                 return False
         return True
-
-    # Names
 
     def globals_of(self, module: Module) -> Env:
         """The top-level names of a module; running it fills them."""
@@ -154,8 +163,6 @@ class Machine(Heap):
             self.operations[node] = made
         return made
 
-    # Modules
-
     def imported(self, frame: Frame, base: str, name: str, level: int) -> Value:
         """What `from base import name` binds."""
         inner = self.find_module(
@@ -180,9 +187,13 @@ class Machine(Heap):
 
     def run_module(self, module: Module) -> None:
         """Run a module's top level once a round."""
-        if module in self.called_modules or self.depth > 16:
+        if module in self.called_modules or self.num_nested > MAX_IMPORT_DEPTH:
+            return
+        self.num_distant += self.num_nested > 1
+        if self.num_distant > MAX_DISTANT_MODULES:
             return
         self.called_modules.add(module)
+        self.num_nested += 1
         self.depth += 1
         frame = Frame(module, self.globals_of(module))
         # Half is kept for the functions that the top level does not call.
@@ -191,11 +202,14 @@ class Machine(Heap):
         self.execute(module.tree.body, frame)
         self.budget += spare
         self.depth -= 1
+        self.num_nested -= 1
 
     def run_uncalled(self, body: Iterable[ast.stmt], frame: Frame) -> None:
         """Run the functions defined here that nothing read so far calls."""
+        lines = self.hot_lines
         for node in body:
-            if self.hot_lines is not None and not touches(node, self.hot_lines):
+            # A function within a running one shares its variables, so it is run too.
+            if lines is not None and frame.node is None and not touches(node, lines):
                 continue
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 if node not in self.called:
@@ -211,6 +225,8 @@ class Machine(Heap):
         for key, thing in list(self.things.items()):
             owner = thing.definition.owner if thing.definition else None
             if key[0] != "instance" or owner is None or owner.definition is None:
+                continue
+            if thing.general is not None:
                 continue
             node, module = owner.definition.node, owner.definition.module
             if module is not main and isinstance(node, ast.ClassDef):
@@ -252,7 +268,18 @@ class Machine(Heap):
             instance.definition = Definition(None, cls.definition.module, owner=cls)
         return instance
 
-    # Calls
+    def record_of(self, cls: Thing, call: ast.AST, frame: Frame) -> Thing:
+        """The object of a class without `__init__` that one call makes.
+
+        Such a class holds results. `Stats` of arrivals and `Stats` of tokens are two
+        things, or what names the one would name the other.
+        """
+        general = self.instance_of(cls, frame)
+        record = self.thing("instance", (cls, call, frame.context), frame)
+        if record.definition is None:
+            record.definition = general.definition
+            record.general = general
+        return record
 
     def bound_method(self, value: Value, name: str, frame: Frame) -> Thing | None:
         """A method of an object of a class in these files."""
@@ -302,11 +329,10 @@ class Machine(Heap):
                 out = join(out, self.invoke(thing, node, frame, args, kwargs or {}))
         return out
 
-    # Chunks
-
     def pull(self, frame: Frame, *, strong: bool) -> None:
         """Note that a chunk is read here: the loop around turns once per chunk."""
         self.has_stream = True
+        self.carriers.add(frame.name)
         loop = frame.loop
         while loop is not None and not loop.can_pull:
             loop = loop.outer
@@ -318,54 +344,14 @@ class Machine(Heap):
             loop.strong = loop.strong or strong
 
     def count_of(self, value: Value, node: ast.AST, frame: Frame) -> Value | None:
-        """The length of a per-chunk sequence; `None` if it is not one."""
+        """The length of a sequence per chunk or token; `None` for others."""
         chunked = [thing for thing in value.things if thing.per_chunk]
+        tokens = t.TOKENS if is_per_token(value) else 0
         if not chunked:
-            return None
+            return Value(tokens) if tokens else None
         strong = t.STRONG if any(thing.strong for thing in chunked) else 0
-        out = Value(t.COUNT | strong, steps=value.steps)
+        out = Value(t.COUNT | tokens | strong, steps=value.steps)
         return with_step(out, self.step(node, frame, "one entry per chunk, counted"))
-
-    def step(self, node: ast.AST, frame: Frame, note: str) -> Step:
-        """A stop at this node."""
-        return Step(frame.module.path, getattr(node, "lineno", 1), note)
-
-    # Facts
-
-    def rate(
-        self,
-        kind: RateKind,
-        node: ast.expr,
-        frame: Frame,
-        source: Value,
-        operands: Iterable[str] = (),
-        divisor: Iterable[str] = (),
-    ) -> frozenset[int]:
-        """Note a rate found at this expression."""
-        key = (node, kind)
-        number = self.rate_numbers.setdefault(key, len(self.rate_numbers))
-        rate = self.facts.rates.get(number)
-        strong = bool(source.tags & t.STRONG)
-        if rate is None:
-            rate = Rate(kind, frame.module, node, strong)
-            self.facts.rates[number] = rate
-            self.changed = True
-        elif strong and not rate.strong:
-            rate.strong = True
-            self.changed = True
-        self.seen_rates.add(number)
-        rate.operands.update(operands)
-        rate.divisor.update(divisor)
-        rate.steps = rate.steps or source.steps
-        return frozenset({number})
-
-    def label(self, rates: frozenset[int], text: str) -> None:
-        """Note what the program calls a rate."""
-        for number in rates:
-            labels = self.facts.rates[number].labels
-            if text and len(labels) < MAX_LABELS and text not in labels:
-                labels.add(text[:200])
-                self.changed = True
 
     def definition(self, value: Value, kind: str) -> Definition | None:
         """The first definition of this kind that the value may be."""
@@ -373,16 +359,6 @@ class Machine(Heap):
             if thing.kind == kind and thing.definition is not None:
                 return thing.definition
         return None
-
-    def publish(self, node: ast.AST, name: str, value: Value, frame: Frame) -> None:
-        """Note a chunk count that is stored or sent under the name of tokens."""
-        if not value.tags & t.COUNT or value.tags & t.TOKENS:
-            return
-        if node in self.facts.publications or not says_tokens(name):
-            return
-        self.facts.publications[node] = Publication(
-            frame.module, node, name, bool(value.tags & t.STRONG), value.steps
-        )
 
 
 def _load(target: ast.expr) -> ast.expr:

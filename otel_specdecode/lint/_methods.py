@@ -90,6 +90,8 @@ def _append(machine: Machine, call: Call, receiver: Value) -> Value | None:
             if thing.elem.steps == () and frame.loop is not None:
                 thing.elem = join(thing.elem, Value(steps=frame.loop.steps))
             machine.mark_per_chunk(thing, strong=frame.is_strong)
+        elif frame.loop is not None and frame.loop.per_token:
+            machine.mark_per_token(thing)
     return UNKNOWN
 
 
@@ -99,13 +101,15 @@ def _extend(machine: Machine, call: Call, receiver: Value) -> Value | None:
     one = isinstance(node, ast.List | ast.Tuple) and len(node.elts) == 1
     for thing in _container(machine, call, receiver):
         if value.tags & t.IDS:
-            machine.grow(thing, Value(t.TOKENS))
+            machine.mark_per_token(thing)
         for other in value.things:
             machine.grow(thing, join(other.elem, UNKNOWN))
             if other.kind == "tuple":
                 machine.grow(thing, join_all(other.fields.values()))
             if other.per_chunk:
                 machine.mark_per_chunk(thing, strong=other.strong)
+            if other.per_token:
+                machine.mark_per_token(thing)
         if one and call.frame.per_chunk and _is_kept(thing, call.frame):
             machine.mark_per_chunk(thing, strong=call.frame.is_strong)
         if value.tags & t.STREAM:
@@ -242,8 +246,50 @@ def connection_request(machine: Machine, call: Call) -> Value | None:
     return response
 
 
+def _set_named(machine: Machine, call: Call, _receiver: Value) -> Value | None:
+    """`span.set_attribute("...output_tokens", n)`: a number under a name."""
+    if len(call.args) > 1:
+        for text in sorted(call.args[0].texts):
+            machine.publish(call.node, text, call.args[1], call.frame)
+            machine.label(call.args[1].rates, text)
+    return None
+
+
+def _assign_columns(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    """`df.assign(tok_s=lambda d: d.tokens / d.latency)`."""
+    if not receiver.things or not call.kwargs:
+        return None
+    for key, value in call.kwargs.items():
+        made = machine.call_value(value, call.node, call.frame, [receiver])
+        column = made if made is not UNKNOWN else value
+        machine.label(column.rates, key)
+        write_field(machine, receiver, key, column)
+    return receiver
+
+
+def _column_named(machine: Machine, call: Call, _receiver: Value) -> Value | None:
+    """`pl.col("tokens")`: the column of whatever table has one."""
+    names = [text for value in call.args for text in value.texts]
+    return join_all(machine.named.get(name, UNKNOWN) for name in names)
+
+
+def _alias(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    for value in call.args:
+        for text in value.texts:
+            machine.label(receiver.rates, text)
+    return receiver
+
+
 METHODS: dict[str, Callable[[Machine, Call, Value], Value | None]] = {
     **VALUE_METHODS,
+    **dict.fromkeys(
+        "set_attribute set_tag set_data log_metric add_scalar increment incr "
+        "gauge".split(),
+        _set_named,
+    ),
+    "assign": _assign_columns,
+    "col": _column_named,
+    "alias": _alias,
     "append": _append,
     "appendleft": _append,
     "put": _append,

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
 
-_PLAIN = frozenset((int, str, type(None)))
+from otel_specdecode.lint._tree import by_class, parents, walk
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 @dataclass(eq=False)
@@ -21,6 +25,8 @@ class Module:
         name: dotted module name, empty when it has none.
         is_package: it is an `__init__`.
         evidence: loops already judged by how they treat their items.
+        is_guarded: every `choices[0]` is looked at first; `None` if not yet judged.
+        mentioned: expressions already looked for in the text.
     """
 
     path: str
@@ -29,6 +35,17 @@ class Module:
     name: str = ""
     is_package: bool = False
     evidence: dict[ast.AST, bool] = field(default_factory=dict[ast.AST, bool])
+    is_guarded: bool | None = None
+    mentioned: dict[re.Pattern[str], bool] = field(
+        default_factory=dict[re.Pattern[str], bool]
+    )
+
+    def mentions(self, pattern: re.Pattern[str]) -> bool:
+        """Whether the text has a match anywhere; searched once."""
+        known = self.mentioned.get(pattern)
+        if known is None:
+            known = self.mentioned[pattern] = pattern.search(self.text) is not None
+        return known
 
     @cached_property
     def lines(self) -> list[str]:
@@ -36,20 +53,46 @@ class Module:
         return split_lines(self.text)
 
     @cached_property
-    def nodes(self) -> list[ast.AST]:
-        """Every node of the tree, in no particular order; walked once for all."""
-        found: list[ast.AST] = [self.tree]
-        for node in found:  # grows while it is read
-            # The instance's own dict: twice as fast as `_fields` and `getattr`.
-            for child in node.__dict__.values():
-                if child.__class__ in _PLAIN:
-                    continue
-                if isinstance(child, list):
-                    parts = cast("list[object]", child)
-                    found += [part for part in parts if isinstance(part, ast.AST)]
-                elif isinstance(child, ast.AST) and child.__dict__:
-                    found.append(child)  # without those that only mark a context
+    def nodes(self) -> dict[type[ast.AST], list[ast.AST]]:
+        """Every node of the tree by its class; walked once for all rules."""
+        return by_class(self.tree)
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The node around each node."""
+        return parents(self.tree)
+
+    @cached_property
+    def loops_over(self) -> dict[ast.AST, ast.AST]:
+        """The loop in whose iterable a call stands."""
+        loops = (*self.nodes.get(ast.For, ()), *self.nodes.get(ast.AsyncFor, ()))
+        return {
+            node: loop
+            for loop in cast("tuple[ast.For | ast.AsyncFor, ...]", loops)
+            for node in walk(loop.iter)
+            if isinstance(node, ast.Call)
+        }
+
+    @cached_property
+    def mentions_of(self) -> dict[str, list[int]]:
+        """The lines that mention a name: as a variable, attribute, key or parameter."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        nodes = self.nodes
+        for node in cast("list[ast.Name]", nodes.get(ast.Name, ())):
+            found[node.id].append(node.lineno)
+        for node in cast("list[ast.Attribute]", nodes.get(ast.Attribute, ())):
+            found[node.attr].append(node.lineno)
+        for node in cast("list[ast.Constant]", nodes.get(ast.Constant, ())):
+            if node.value.__class__ is str:
+                found[cast("str", node.value)].append(node.lineno)
+        for node in cast("list[ast.arg]", nodes.get(ast.arg, ())):
+            found[node.arg].append(node.lineno)
         return found
+
+    def forget_nodes(self) -> None:
+        """Drop the lists of nodes; they are made again if anybody asks."""
+        for name in ("nodes", "parents", "loops_over", "mentions_of"):
+            self.__dict__.pop(name, None)
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -80,16 +123,4 @@ def split_lines(text: str) -> list[str]:
 
     `str.splitlines` also breaks at form feeds and Unicode separators.
     """
-    lines: list[str] = []
-    start = 0
-    while start < len(text):
-        newline, carriage = text.find("\n", start), text.find("\r", start)
-        ends = [position for position in (newline, carriage) if position >= 0]
-        if not ends:
-            lines.append(text[start:])
-            break
-        end = min(ends)
-        end += 2 if text.startswith("\r\n", end) else 1
-        lines.append(text[start:end])
-        start = end
-    return lines
+    return _LINE.findall(text)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from otel_specdecode.lint._tree import walk
+
 
 def names_in(node: ast.expr) -> set[str]:
     """Variables, attributes, string keys and called names of an expression."""
     names: set[str] = set()
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.Name):
             names.add(part.id)
         elif isinstance(part, ast.Attribute):

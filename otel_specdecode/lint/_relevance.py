@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
+
+from otel_specdecode.lint._fields import is_false
+from otel_specdecode.lint._reach import lines_that_mention
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from otel_specdecode.lint._modules import Module
 
 _NAMES = frozenset(
@@ -14,10 +19,11 @@ _NAMES = frozenset(
     "astream_events iter_lines aiter_lines iter_content aiter_bytes iter_bytes "
     "aiter_text iter_text iter_raw aiter_raw iter_any iter_chunked iter_sse aiter_sse "
     "events connect_sse aconnect_sse response_gen async_response_gen text_stream "
-    "readline readlines delta chat_stream generate_content_stream converse_stream "
-    "invoke_model_with_response_stream send_message_stream stream_async "
-    "on_llm_new_token create acreate completion acompletion text_completion post "
-    "urlopen Request".split()
+    "readline readlines delta choices chat_stream generate_content_stream "
+    "converse_stream invoke_model_with_response_stream send_message_stream "
+    "stream_async on_llm_new_token create acreate completion acompletion "
+    "text_completion post urlopen Request create_stream stream_text stream_events "
+    "streamify".split()
 )
 """Attributes and functions that make or read a stream, or measure an answer's text."""
 _DEFINITIONS = (
@@ -31,15 +37,16 @@ def stream_lines(module: Module) -> list[int] | None:
 
     Returns:
         `None` if any function may have to do with one: the request is put together at
-        the top of the file, or whether it streams is decided by an argument.
+        the top of the file.
     """
-    lines: set[int] = set()
-    for node in module.nodes:
-        if type(node) in _KINDS and _is_hit(node):
-            if isinstance(node, ast.keyword) and isinstance(node.value, ast.Name):
-                return None
-            lines.add(getattr(node, "lineno", 0))
-    found = sorted(lines)
+    nodes = module.nodes
+    lines = {
+        getattr(node, "lineno", 0)
+        for kind, is_hit in _HITS.items()
+        for node in nodes.get(kind, ())
+        if is_hit(node)
+    }
+    found = sorted(lines | lines_that_mention(module, _told_to_stream(module)))
     is_at_the_top = any(
         touches(node, found)
         for node in module.tree.body
@@ -53,11 +60,12 @@ def _is_stream_text(value: object) -> bool:
         return b"data:" in value or b"[DONE]" in value
     if not isinstance(value, str) or len(value) > 200:
         return False  # a docstring, not a key
-    return value in _TEXTS or value.startswith("data:") or "[DONE]" in value
-
-
-def _is_false(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and not node.value
+    return (
+        value in _TEXTS
+        or value.startswith("data:")
+        or "[DONE]" in value
+        or (value.startswith("response.") and "delta" in value)
+    )
 
 
 def touches(node: ast.stmt, lines: list[int]) -> bool:
@@ -66,21 +74,32 @@ def touches(node: ast.stmt, lines: list[int]) -> bool:
     return found < len(lines) and lines[found] <= (node.end_lineno or node.lineno)
 
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_KINDS = frozenset((ast.Attribute, ast.Name, ast.Constant, ast.keyword, *_FUNCTIONS))
+def _told_to_stream(module: Module) -> set[str]:
+    """Functions that stream if their caller says so: the callers matter too."""
+    told = sorted(
+        node.lineno
+        for node in cast("list[ast.keyword]", module.nodes.get(ast.keyword, ()))
+        if node.arg == "stream" and isinstance(node.value, ast.Name)
+    )
+    functions = (
+        *module.nodes.get(ast.FunctionDef, ()),
+        *module.nodes.get(ast.AsyncFunctionDef, ()),
+    )
+    return {
+        getattr(function, "name", "")
+        for function in cast("tuple[ast.stmt, ...]", functions)
+        if touches(function, told)
+    }
 
 
-def _is_hit(node: ast.AST) -> bool:
-    match node:
-        case ast.Name():
-            return node.id in _NAMES or "stream" in node.id
-        case ast.Attribute():
-            return node.attr in _NAMES
-        case ast.Constant():
-            return _is_stream_text(node.value)
-        case ast.keyword():
-            return node.arg == "stream" and not _is_false(node.value)
-        case ast.FunctionDef() | ast.AsyncFunctionDef():
-            return node.name.startswith("on_")
-        case _:
-            return False
+_HITS: dict[type[ast.AST], Callable[[Any], bool]] = {
+    ast.Name: lambda node: node.id in _NAMES or "stream" in node.id,
+    ast.Attribute: lambda node: node.attr in _NAMES,
+    ast.Constant: lambda node: _is_stream_text(node.value),
+    ast.keyword: lambda node: (
+        node.arg in {"stream", "stream_mode"} and not is_false(node.value)
+    ),
+    ast.FunctionDef: lambda node: node.name.startswith("on_"),
+    ast.AsyncFunctionDef: lambda node: node.name.startswith("on_"),
+}
+"""Whether a node is one of what only code around a stream has, by its class."""

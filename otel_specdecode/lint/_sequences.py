@@ -6,7 +6,13 @@ import ast
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _tags as t
-from otel_specdecode.lint._iteration import looks_like_chunks, turns_of
+from otel_specdecode.lint._iteration import (
+    Turns,
+    is_per_token,
+    looks_like_chunks,
+    turns_of,
+)
+from otel_specdecode.lint._tables import frame_of_rows, transposed
 from otel_specdecode.lint._values import (
     UNKNOWN,
     Value,
@@ -57,25 +63,15 @@ def _sequence(machine: Machine, call: Call) -> Value | None:
         return value
     node = call.node.args[0]
     turns = turns_of(machine, value, node, call.node, call.frame)
-    return machine.sequence(
-        call.node,
-        call.frame,
-        turns.elem,
-        per_chunk=turns.per_chunk,
-        strong=turns.strong,
-    )
+    return machine.entries(call.node, call.frame, turns.elem, turns, "list")
 
 
 def _length(machine: Machine, call: Call) -> Value | None:
     value = call.arg(0)
-    if value.tags & t.IDS:
+    if value.tags & t.IDS and not any(thing.per_chunk for thing in value.things):
         return Value(t.TOKENS)
     if value.tags & (t.WORDS | t.TEXT | t.PIECE):
         return Value(t.CHARS, steps=value.steps)
-    if any(
-        thing.elem.tags & t.TOKENS and not thing.per_chunk for thing in value.things
-    ):
-        return Value(t.TOKENS)
     counted = machine.count_of(value, call.node, call.frame)
     return counted if counted is not None else UNKNOWN
 
@@ -146,7 +142,8 @@ def differences(machine: Machine, value: Value, call: Call) -> Value:
     strong = any(thing.strong for thing in value.things)
     tags = 0
     if elem.tags & (t.CLOCK | t.SPAN):
-        tags = t.SPAN | (t.GAP if chunked else 0) | (t.STRONG if strong else 0)
+        is_gap = chunked and not is_per_token(value)
+        tags = t.SPAN | (t.GAP if is_gap else 0) | (t.STRONG if strong else 0)
     return machine.sequence(
         call.node,
         call.frame,
@@ -169,36 +166,26 @@ def _enumerate(machine: Machine, call: Call) -> Value | None:
     if not call.args:
         return None
     node = call.node.args[0]
-    turns = turns_of(machine, call.args[0], node, _loop_around(call), call.frame)
+    # The loop around is where the items are read: evidence of their kind.
+    loop = call.frame.module.loops_over.get(call.node, call.node)
+    turns = turns_of(machine, call.args[0], node, loop, call.frame)
     number = UNKNOWN
     if turns.per_chunk:
-        number = Value(
-            t.COUNT | (t.STRONG if turns.strong else 0), steps=turns.elem.steps
-        )
+        strong = t.STRONG if turns.strong else 0
+        counted = t.COUNT | (t.TOKENS if turns.per_token else 0)
         number = with_step(
-            number, machine.step(call.node, call.frame, "chunks numbered")
+            Value(counted | strong, steps=turns.elem.steps),
+            machine.step(call.node, call.frame, "chunks numbered"),
         )
     pair = machine.tuple_of(call.node, call.frame, [number, turns.elem])
-    return machine.sequence(
-        call.node, call.frame, pair,
-        per_chunk=turns.per_chunk, strong=turns.strong, note="iter",
-    )  # fmt: skip
-
-
-def _loop_around(call: Call) -> ast.AST:
-    """The loop whose iterable this call is, for evidence of its kind."""
-    node = call.frame.node or call.frame.module.tree
-    for part in ast.walk(node):
-        if isinstance(part, ast.For | ast.AsyncFor) and any(
-            inner is call.node for inner in ast.walk(part.iter)
-        ):
-            return part
-    return call.node
+    return machine.entries(call.node, call.frame, pair, turns)
 
 
 def _zip(machine: Machine, call: Call) -> Value | None:
+    if call.unpacked and len(call.node.args) == 1:
+        return transposed(machine, call)
     parts: list[Value] = []
-    per_chunk = strong = False
+    per_chunk = strong = per_token = False
     numbered: list[int] = []
     for position, (value, node) in enumerate(
         zip(call.args, call.node.args, strict=False)
@@ -209,18 +196,20 @@ def _zip(machine: Machine, call: Call) -> Value | None:
             continue
         turns = turns_of(machine, value, node, call.node, call.frame)
         per_chunk, strong = per_chunk or turns.per_chunk, strong or turns.strong
-        parts.append(_later(turns.elem) if turns.per_chunk else turns.elem)
+        per_token = per_token or turns.per_token
+        parts.append(_neighbour(turns))
     if per_chunk:
         for position in numbered:
             parts[position] = Value(t.COUNT | (t.STRONG if strong else 0))
     pair = machine.tuple_of(call.node, call.frame, parts)
-    return machine.sequence(
-        call.node, call.frame, pair, per_chunk=per_chunk, strong=strong, note="iter"
-    )
+    turns = Turns(pair, per_chunk=per_chunk, strong=strong, per_token=per_token)
+    return machine.entries(call.node, call.frame, pair, turns)
 
 
-def _later(value: Value) -> Value:
-    if value.tags & (t.CLOCK | t.SPAN):
+def _neighbour(turns: Turns) -> Value:
+    """An item taken beside the next one: two clock readings are a gap apart."""
+    value = turns.elem
+    if turns.per_chunk and not turns.per_token and value.tags & (t.CLOCK | t.SPAN):
         return retagged(value, value.tags | t.LATER)
     return value
 
@@ -228,12 +217,16 @@ def _later(value: Value) -> Value:
 def _pairwise(machine: Machine, call: Call) -> Value | None:
     node = call.node.args[0] if call.node.args else call.node
     turns = turns_of(machine, call.arg(0), node, call.node, call.frame)
-    elem = _later(turns.elem)
+    elem = _neighbour(turns)
     pair = machine.tuple_of(call.node, call.frame, [elem, elem])
-    return machine.sequence(
-        call.node, call.frame, pair,
-        per_chunk=turns.per_chunk, strong=turns.strong, note="iter",
-    )  # fmt: skip
+    return machine.entries(call.node, call.frame, pair, turns)
+
+
+def _range(_machine: Machine, call: Call) -> Value | None:
+    """`range(usage.completion_tokens)`: one entry per token."""
+    tags = join_all(call.args).tags
+    is_tokens = tags & t.TOKENS and not tags & t.COUNT
+    return Value(t.IDS if is_tokens else 0, path="range()")
 
 
 def _map(machine: Machine, call: Call) -> Value | None:
@@ -249,10 +242,7 @@ def _map(machine: Machine, call: Call) -> Value | None:
         elem = machine.call_value(
             function_value, call.node, call.frame, [turns.elem, *call.args[2:]]
         )
-    return machine.sequence(
-        call.node, call.frame, elem,
-        per_chunk=turns.per_chunk, strong=turns.strong, note="iter",
-    )  # fmt: skip
+    return machine.entries(call.node, call.frame, elem, turns)
 
 
 def _reduce(machine: Machine, call: Call) -> Value | None:
@@ -343,7 +333,7 @@ def _next(machine: Machine, call: Call) -> Value | None:
 _SAME = (
     "iter_ aiter cast copy deepcopy asdict astuple vars run create_task ensure_future "
     "wait_for shield run_until_complete closing aclosing islice takewhile dropwhile "
-    "tee reversed sorted array asarray fromiter Series DataFrame from_records "
+    "tee reversed sorted array asarray fromiter Series "
     "as_completed wait timeout enter_context enter_async_context start_soon "
     "run_coroutine_threadsafe call_soon_threadsafe abs track progress st_write wraps "
     "StreamWrapper iterate_in_threadpool BufferedReader TextIOWrapper unique "
@@ -377,6 +367,9 @@ SEQUENCES: dict[str, Callable[[Machine, Call], Value | None]] = {
         _statistic,
     ),
     **dict.fromkeys("diff ediff1d".split(), _differences),
+    "DataFrame": frame_of_rows,
+    "from_records": frame_of_rows,
+    "range": _range,
     "ptp": _range_of_values,
     "enumerate": _enumerate,
     "zip": _zip,

@@ -7,6 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _tags as t
+from otel_specdecode.lint._fields import field_name
+from otel_specdecode.lint._naming import same_place
+from otel_specdecode.lint._tree import walk
 from otel_specdecode.lint._values import UNKNOWN, Value, join
 from otel_specdecode.lint.facts import Request, Usage
 
@@ -36,27 +39,51 @@ _ALWAYS_STREAMS = re.compile(
 )
 _NO_USAGE_OPTION = re.compile(r"^(?:groq|anthropic|mistralai|cohere|ollama|zhipuai)\.")
 _VENDOR_SDK = re.compile(
-    r"^\s*(?:from|import)\s+(?:groq|cerebras|together|llama_api_client|mistralai|cohere"
-    r"|zhipuai|huggingface_hub|sambanova)\b",
+    r"^\s*(?:from|import)\s+(?:[\w.]*\.)?(?:groq|cerebras|together|llama_api_client|mistralai|cohere"
+    r"|zhipuai|huggingface_hub|sambanova|friendli|fireworks|premai|writerai|anthropic"
+    r"|ai21|dashscope|qianfan|reka)\b",
     re.MULTILINE,
 )
-"""SDKs of the same shape whose streams end with usage unasked."""
+"""SDKs of the same shape whose streams end with usage unasked.
+
+Or a module named after one, which wraps it: the client is made there.
+"""
+_VENDOR_HOST = re.compile(
+    r"mistral\.ai|groq\.com|together\.(?:ai|xyz)|fireworks\.ai|cohere\.(?:ai|com)"
+    r"|minimax\w*\.\w+|cerebras\.ai|perplexity\.ai|anthropic\.com"
+)
+"""Services whose streams end with usage unasked."""
+_QUOTED_URL = re.compile(r"""["'](https?://[^"'\s]+)["']""")
 _OPENAI_SDK = re.compile(r"^\s*(?:from|import)\s+(?:openai|litellm)\b", re.MULTILINE)
 _LITELLM = re.compile(r"(?:^|\.)litellm\.(?:\w+\.)*a?(?:text_)?completion$")
 _LITELLM_ROUTER = re.compile(r"litellm\.(?:\w+\.)*Router\(\)\.a?(?:text_)?completion$")
-_FRAMEWORK_STREAM = frozenset(
+FRAMEWORK_STREAM = frozenset(
     "stream astream stream_chat astream_chat stream_complete astream_complete "
-    "astream_events stream_log astream_log".split()
+    "astream_events stream_log astream_log create_stream stream_text stream_events "
+    "run_streamed".split()
 )
 _FRAMEWORK = re.compile(
     r"^\s*(?:from|import)\s+(?:langchain|llama_index)", re.MULTILINE
 )
+_DELTAS = {
+    "create_stream": re.compile(r"^\s*(?:from|import)\s+autogen", re.MULTILINE),
+    "stream_text": re.compile(r"^\s*(?:from|import)\s+pydantic_ai", re.MULTILINE),
+}
+"""Methods by whose names alone a framework's stream of texts is known."""
 _MODEL_NAMES = frozenset(
     "llm model chat chain client_llm chat_model runnable bot".split()
 )
 _FRAMEWORK_MODEL = re.compile(r"(?:langchain|llama_index)[\w.]*\.\w+")
 
-_HTTP_CALLS = frozenset(
+STREAMING_CALLS = frozenset(
+    "create acreate parse aparse stream completion acompletion text_completion "
+    "atext_completion generate_content text_generation chat_completion chat_stream "
+    "generate_content_stream generate_content_async send_message send_message_stream "
+    "converse_stream invoke_model_with_response_stream stream_generate_content "
+    "complete stream_async".split()
+)
+"""Last names of all that the expressions above can match."""
+HTTP_CALLS = frozenset(
     "post request stream urlopen Request connect_sse aconnect_sse build_request fetch "
     "urlopen send_request put EventSource".split()
 )
@@ -64,6 +91,9 @@ _RESPONSES_API = re.compile(r"/responses\b|/messages\b|streamGenerateContent|/co
 _NATIVE_API = re.compile(
     r"/api/(?:chat|generate)|/generate|/infer|/invocations|11434/api|/completion\b(?!s)"
 )
+_ASKS_FOR_USAGE = re.compile(r"include_usage|stream_options")
+_ANTHROPIC = re.compile(r"anthropic-version|/v1/messages\b")
+_COHERE = re.compile(r"/v\d/chat\b(?!/)")
 _OLLAMA = re.compile(r"/api/(?:chat|generate)\b")
 _ITERATE_BODY = frozenset(
     "iter_lines aiter_lines iter_content aiter_bytes iter_bytes aiter_text iter_text "
@@ -79,6 +109,12 @@ READ_ONE = frozenset(
 def sdk_stream(machine: Machine, call: Call) -> Value | None:
     """The stream that an SDK call returns; `None` if this is no such call."""
     path = call.path
+    if path == "dspy.streamify()":  # what that made is called
+        return _stream(machine, call, None)
+    if path.rpartition(".")[2] not in STREAMING_CALLS and call.name not in (
+        FRAMEWORK_STREAM
+    ):
+        return None  # nearly every call, before the expressions are tried
     is_completions = bool(_COMPLETIONS.search(path))
     is_helper = bool(_COMPLETIONS_HELPER.search(path))
     is_litellm = bool(_LITELLM.search(path) or _LITELLM_ROUTER.search(path))
@@ -95,7 +131,7 @@ def sdk_stream(machine: Machine, call: Call) -> Value | None:
         named = bool(_ALWAYS_STREAMS.search(path)) and "?" not in path.split(".")[-2:-1]
         if named or _is_true(call.kwargs.get("stream")):
             return _stream(machine, call, None)
-    if call.name in _FRAMEWORK_STREAM and call.receiver is not None:
+    if call.name in FRAMEWORK_STREAM and call.receiver is not None:
         return _framework_stream(machine, call)
     return None
 
@@ -104,16 +140,27 @@ def _is_other_vendor(path: str, module: Module) -> bool:
     """Whether the client is another vendor's, which knows no usage option."""
     if _NO_USAGE_OPTION.match(path):
         return True
-    return bool(_VENDOR_SDK.search(module.text)) and not _OPENAI_SDK.search(module.text)
+    if module.mentions(_VENDOR_HOST):
+        urls = _QUOTED_URL.findall(module.text)
+        if urls and all(_VENDOR_HOST.search(url) for url in urls):
+            return True
+    return module.mentions(_VENDOR_SDK) and not module.mentions(_OPENAI_SDK)
 
 
 def _framework_stream(machine: Machine, call: Call) -> Value | None:
     receiver = call.receiver
     if receiver is None or receiver.things:
         return None
+    framework = _DELTAS.get(call.name)
+    if framework is not None:
+        is_whole = call.name == "stream_text" and not _is_true(call.kwargs.get("delta"))
+        is_known = not is_whole and call.frame.module.mentions(framework)
+        return _stream(machine, call, None) if is_known else None
+    if "messages" in call.kwargs.get("stream_mode", UNKNOWN).texts:
+        return _stream(machine, call, None)  # LangGraph's, a pair a chunk
     if _FRAMEWORK_MODEL.match(receiver.path):
         return _stream(machine, call, None)
-    if not _FRAMEWORK.search(call.frame.module.text):
+    if not call.frame.module.mentions(_FRAMEWORK):
         return None
     last = receiver.path.rpartition(".")[2].strip("_").lower()
     if last in _MODEL_NAMES or last.endswith(("llm", "model", "chain")):
@@ -127,7 +174,7 @@ def _stream(machine: Machine, call: Call, request: Request | None) -> Value:
     thing.per_chunk = thing.strong = True
     thing.elem = Value(t.CHUNK | t.STRONG)
     if request is not None:
-        thing.request = id(request.node)
+        thing.request = request.node
     step = machine.step(call.node, call.frame, "the stream begins")
     return Value(t.STREAM | t.STRONG, frozenset({thing}), steps=(step,))
 
@@ -169,22 +216,63 @@ def usage_of(options: Value | None) -> Usage:
 
 
 def _mentions_usage(module: Module) -> bool:
-    return "include_usage" in module.text or "stream_options" in module.text
+    return module.mentions(_ASKS_FOR_USAGE)
 
 
 def _note_sdk_request(machine: Machine, call: Call) -> Request:
     options = call.kwargs.get("stream_options")
-    if options is None:
-        body = call.kwargs.get("extra_body")
-        options = field_of(body, "stream_options") if body is not None else None
+    body = call.kwargs.get("extra_body")
+    if options is None and body is not None:
+        options = field_of(body, "stream_options")
     usage = usage_of(options)
+    if usage is Usage.ABSENT and (
+        _is_callers(call, "stream_options")
+        or (_is_callers(call, "extra_body") and _may_have_more(body))
+    ):
+        usage = Usage.UNKNOWN
     if usage is Usage.ABSENT and call.has_unknown_kwargs:
-        usage = Usage.UNKNOWN if _mentions_usage(call.frame.module) else usage
+        # Where the caller says that it is to be streamed, the caller says the rest.
+        is_handed_on = _is_told_to_stream(call)
+        is_told = is_handed_on or _mentions_usage(call.frame.module)
+        usage = Usage.UNKNOWN if is_told else usage
     given = next(
         (kw.value for kw in call.node.keywords if kw.arg == "stream_options"), None
     )
     wrapped = call.path.startswith("otel_specdecode.")
     return note_request(machine, call, usage, options=given, is_instrumented=wrapped)
+
+
+def _is_told_to_stream(call: Call) -> bool:
+    """Whether it is the caller's keywords that ask for a stream.
+
+    They hold it, or it was taken out of them: `options.pop("stream", False)`.
+    """
+    if all(keyword.arg != "stream" for keyword in call.node.keywords):
+        return True
+    given = [keyword.value for keyword in call.node.keywords if keyword.arg is None]
+    return call.frame.node is not None and any(
+        isinstance(part, ast.Call)
+        and isinstance(part.func, ast.Attribute)
+        and field_name(part) == "stream"
+        and any(same_place(part.func.value, options) for options in given)
+        for part in walk(call.frame.node)
+    )
+
+
+def _is_callers(call: Call, keyword: str) -> bool:
+    """Whether a keyword is handed on from the caller of the function it stands in."""
+    arguments = getattr(call.frame.node, "args", None)
+    given = next((kw.value for kw in call.node.keywords if kw.arg == keyword), None)
+    if not isinstance(given, ast.Name) or not isinstance(arguments, ast.arguments):
+        return False
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    if arguments.kwarg is not None:
+        named.append(arguments.kwarg)
+    return any(argument.arg == given.id for argument in named)
+
+
+def _may_have_more(body: Value | None) -> bool:
+    return body is None or all(thing.is_open for thing in body.things)
 
 
 def note_request(
@@ -214,7 +302,7 @@ def note_request(
 
 def http_response(machine: Machine, call: Call) -> Value | None:
     """The response of a streamed raw request; `None` if this is no such call."""
-    if call.name not in _HTTP_CALLS:
+    if call.name not in HTTP_CALLS:
         return None
     values = [*call.args, *call.kwargs.values()]
     payload = next((v for v in values if _is_true(field_of(v, "stream"))), None)
@@ -226,11 +314,13 @@ def http_response(machine: Machine, call: Call) -> Value | None:
     if "completions" in address or _is_probably_openai(call, payload, address):
         options = field_of(payload, "stream_options")
         usage = usage_of(options)
-        is_open = any(thing.is_open for thing in payload.things)
-        if usage is Usage.ABSENT and is_open and _mentions_usage(call.frame.module):
-            usage = Usage.UNKNOWN
         body = _literal_body(payload, call.frame.module)
-        note_request(machine, call, usage, body=body, is_raw=True)
+        is_open = any(thing.is_open for thing in payload.things)
+        if usage is Usage.ABSENT and is_open:
+            is_told = _mentions_usage(call.frame.module) or _is_handed_on(body)
+            usage = Usage.UNKNOWN if is_told else usage
+        if not _VENDOR_HOST.search(address):
+            note_request(machine, call, usage, body=body, is_raw=True)
     elif _OLLAMA.search(address) or not (
         _RESPONSES_API.search(address) or _NATIVE_API.search(address)
     ):
@@ -254,13 +344,25 @@ def _streamed_by_flag(call: Call, texts: Iterable[str]) -> Value | None:
 def _is_probably_openai(call: Call, payload: Value, address: str) -> bool:
     if _RESPONSES_API.search(address) or _NATIVE_API.search(address):
         return False
-    if _OLLAMA.search(call.frame.module.text) and "completions" not in (
-        call.frame.module.text
+    module = call.frame.module
+    if "completions" not in module.text and any(
+        module.mentions(address) for address in (_OLLAMA, _ANTHROPIC, _COHERE)
     ):
         return False
     keys = ("messages", "prompt")
     known = any(field_of(payload, key) is not None for key in keys)
     return known and field_of(payload, "model") is not None
+
+
+def _is_handed_on(body: ast.expr | None) -> bool:
+    """Whether a body takes its options, streaming among them, from the caller."""
+    return (
+        isinstance(body, ast.Dict)
+        and None in body.keys
+        and not any(
+            isinstance(k, ast.Constant) and k.value == "stream" for k in body.keys
+        )
+    )
 
 
 def _literal_body(payload: Value, module: Module) -> ast.Dict | ast.Call | None:

@@ -12,6 +12,7 @@ from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._assignment import ASSIGNMENTS
 from otel_specdecode.lint._frames import Env, Frame, Loop
 from otel_specdecode.lint._iteration import turns_of
+from otel_specdecode.lint._tables import Row, each_row, rows_of
 from otel_specdecode.lint._values import (
     Definition,
     Value,
@@ -35,7 +36,8 @@ def _join_env(env: Env, others: Iterable[Env]) -> None:
     for other in others:
         for name, value in other.items():
             old = env.get(name)
-            env[name] = value if old is None else join(old, value)
+            if old is not value:
+                env[name] = value if old is None else join(old, value)
 
 
 def _replace(env: Env, by: Env) -> None:
@@ -57,6 +59,13 @@ def _if(machine: Machine, node: ast.If, frame: Frame) -> bool:
     return goes_on or other_goes_on
 
 
+def _has_moved(env: Env, before: Env) -> bool:
+    """Whether a turn changed what a name bound before the loop may be."""
+    return any(
+        env[name] is not old and env[name] != old for name, old in before.items()
+    )
+
+
 def _run_loop(
     machine: Machine,
     node: ast.For | ast.AsyncFor | ast.While,
@@ -72,8 +81,13 @@ def _run_loop(
     frame.loop = loop
     frame.loop_depth += 1
     before = dict(frame.env)
+    growth = machine.growth
     for turn in range(2):
-        if turn and (not machine.has_stream or frame.loop_depth > MAX_REPEATED_DEPTH):
+        if turn and (
+            not machine.has_stream
+            or frame.loop_depth > MAX_REPEATED_DEPTH
+            or (machine.growth == growth and not _has_moved(frame.env, before))
+        ):
             break
         was_per_chunk = loop.per_chunk
         start()
@@ -94,6 +108,9 @@ def _run_loop(
 
 def _for(machine: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
     value = machine.evaluate(node.iter, frame)
+    rows = rows_of(machine, node.iter, value, frame)
+    if rows:
+        return _run_rows(machine, node, frame, rows)
     turns = turns_of(machine, value, node.iter, node, frame)
     inside = turns.is_inside_chunk and frame.per_chunk
     loop = Loop(
@@ -103,12 +120,33 @@ def _for(machine: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
         carried=frozenset(frame.env),
         outer=frame.loop if inside else None,
         can_pull=not turns.per_chunk and not inside,
+        per_token=turns.per_token,
         steps=turns.elem.steps,
     )
     return _run_loop(
         machine, node, frame, loop,
         lambda: machine.assign(node.target, turns.elem, frame),
     )  # fmt: skip
+
+
+def _run_rows(
+    machine: Machine, node: ast.For | ast.AsyncFor, frame: Frame, rows: list[Row]
+) -> bool:
+    """Run the body once for each row of a table, each told apart from the others."""
+    outer, before = frame.loop, dict(frame.env)
+    loop = Loop(
+        node, per_chunk=False, strong=False, carried=frozenset(frame.env), outer=None,
+        can_pull=True,
+    )  # fmt: skip
+    frame.loop = loop
+    for _ in each_row(machine, node.target, rows, frame):
+        machine.execute(node.body, frame)
+        _join_env(frame.env, [*loop.turns, before])
+        loop.turns.clear()
+    frame.loop = outer
+    machine.execute(node.orelse, frame)
+    _join_env(frame.env, loop.exits)
+    return True
 
 
 def _while(machine: Machine, node: ast.While, frame: Frame) -> bool:
@@ -120,6 +158,7 @@ def _while(machine: Machine, node: ast.While, frame: Frame) -> bool:
         carried=frozenset(frame.env),
         outer=frame.loop if inside else None,
         can_pull=True,
+        per_token=inside and frame.loop is not None and frame.loop.per_token,
     )
     return _run_loop(
         machine, node, frame, loop,
@@ -237,8 +276,22 @@ def _function(
     thing.definition = Definition(
         node, frame.module, frame.owner, scope=machine.inner_scope(frame)
     )
-    frame.env[node.name] = Value(things=frozenset({thing}))
+    value = Value(things=frozenset({thing}))
+    for decorator in reversed(node.decorator_list):
+        value = _decorated(machine, decorator, value, frame)
+    frame.env[node.name] = value
     return True
+
+
+def _decorated(
+    machine: Machine, decorator: ast.expr, value: Value, frame: Frame
+) -> Value:
+    """What a decorator of these files makes of a function; others leave it as it is."""
+    maker = machine.evaluate(decorator, frame)
+    if not any(thing.kind == "function" for thing in maker.things):
+        return value
+    made = machine.call_value(maker, decorator, frame, [value])
+    return made if any(thing.kind == "function" for thing in made.things) else value
 
 
 def _class(machine: Machine, node: ast.ClassDef, frame: Frame) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from otel_specdecode.lint.facts import Usage
 from otel_specdecode.lint.findings import Edit, Fix
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from otel_specdecode.lint._modules import Module
     from otel_specdecode.lint.facts import Request
 
@@ -137,18 +139,23 @@ def is_safe(request: Request) -> bool:
     """
     if not request.loops:
         return False
-    return not any(
-        _is_unguarded(node, request.module.tree)
-        for node in ast.walk(request.module.tree)
+    module = request.module
+    if module.is_guarded is None:
+        module.is_guarded = all(
+            _has_guard(node, module)
+            for node in module.nodes.get(ast.Subscript, ())
+            if _is_first_choice(node)
+        )
+    return module.is_guarded
+
+
+def _is_first_choice(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Constant)
+        and node.slice.value in {0, -1}
+        and _is_choices(node.value)
     )
-
-
-def _is_unguarded(node: ast.AST, tree: ast.Module) -> bool:
-    if not isinstance(node, ast.Subscript) or not _is_choices(node.value):
-        return False
-    if not isinstance(node.slice, ast.Constant) or node.slice.value not in {0, -1}:
-        return False
-    return not _has_guard(node, tree)
 
 
 def _is_choices(node: ast.expr) -> bool:
@@ -161,30 +168,38 @@ def _is_choices(node: ast.expr) -> bool:
     )
 
 
-def _has_guard(node: ast.AST, tree: ast.Module) -> bool:
+def _has_guard(node: ast.AST, module: Module) -> bool:
     """Whether a test on `choices` or an early `continue` stands around or before it."""
-    for outer in ast.walk(tree):
-        if isinstance(outer, ast.If | ast.IfExp | ast.BoolOp) and _contains(
-            outer, node
-        ):
-            tests = outer.values[:1] if isinstance(outer, ast.BoolOp) else [outer.test]
-            if any(_tests_choices(test) for test in tests):
-                return True
-        if (
-            isinstance(outer, ast.For | ast.AsyncFor | ast.While)
-            and _contains(outer, node)
-            and _skips_empty(outer.body, getattr(node, "lineno", 0))
-        ):
+    outer = module.parents.get(node)
+    while outer is not None:
+        guards = _GUARDS.get(outer.__class__)
+        if guards is not None and guards(outer, node):
             return True
-        if isinstance(outer, ast.comprehension) and any(
-            _tests_choices(test) for test in outer.ifs
-        ):
-            return True
+        outer = module.parents.get(outer)
     return False
 
 
-def _contains(outer: ast.AST, node: ast.AST) -> bool:
-    return any(part is node for part in ast.walk(outer))
+def _tests_first(outer: Any, _node: ast.AST) -> bool:
+    return _tests_choices(outer.test)
+
+
+def _skips_before(outer: Any, node: ast.AST) -> bool:
+    return _skips_empty(outer.body, getattr(node, "lineno", 0))
+
+
+def _filters(outer: Any, _node: ast.AST) -> bool:
+    return any(_tests_choices(test) for part in outer.generators for test in part.ifs)
+
+
+_GUARDS: dict[type[ast.AST], Callable[[Any, ast.AST], bool]] = {
+    **dict.fromkeys((ast.If, ast.IfExp), _tests_first),
+    ast.BoolOp: lambda outer, _node: _tests_choices(outer.values[0]),
+    **dict.fromkeys((ast.For, ast.AsyncFor, ast.While), _skips_before),
+    **dict.fromkeys(
+        (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp), _filters
+    ),
+}
+"""What can stand around an index and make it safe."""
 
 
 def _tests_choices(test: ast.expr) -> bool:

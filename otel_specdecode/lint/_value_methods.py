@@ -131,7 +131,9 @@ def _same(_machine: Machine, _call: Call, receiver: Value) -> Value | None:
 def read_one(machine: Machine, call: Call, receiver: Value) -> Value | None:
     if receiver.tags & (t.RESPONSE | t.STREAM):
         strong = receiver.tags & t.STRONG
-        machine.pull(call.frame, strong=bool(strong))
+        is_whole = call.name == "read" and not call.args and call.frame.loop is None
+        if not is_whole:  # the body of a refusal, say
+            machine.pull(call.frame, strong=bool(strong))
         return Value(t.CHUNK | strong, steps=receiver.steps)
     loop = call.frame.loop
     if loop is not None and looks_like_chunks(call.frame.module, loop.node):

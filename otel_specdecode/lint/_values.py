@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 
 MAX_TEXTS = 12
+MAX_THINGS = 32
+"""Objects that a name may stand for. Tables of tables have no end of them."""
 MAX_STEPS = 5
 
 _NO_THINGS: frozenset[Thing] = frozenset()
@@ -43,9 +45,12 @@ class Step:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Value:
-    """What an expression may evaluate to.
+    """What an expression may evaluate to; never changed once it is made.
+
+    Not declared frozen: that would make each of the many that an analysis creates
+    three times as slow to create.
 
     Attributes:
         tags: bits of `_tags`.
@@ -79,10 +84,12 @@ class Thing:
         elem: join of what a loop over it yields.
         per_chunk: holds one entry per streamed chunk.
         strong: that stream is certain.
+        per_token: holds one entry per token; with `per_chunk`, whichever there was.
         is_open: may have fields we do not know.
         labels: texts that name it for readers, such as a metric's name.
         definition: what a function, class or instance is made of.
-        request: identity of the call whose stream this is.
+        request: the call whose stream this is.
+        general: of a record, the thing that stands for all objects of its class.
         node: the expression that creates it.
     """
 
@@ -90,6 +97,7 @@ class Thing:
         "definition",
         "elem",
         "fields",
+        "general",
         "is_open",
         "kind",
         "labels",
@@ -97,6 +105,7 @@ class Thing:
         "module",
         "node",
         "per_chunk",
+        "per_token",
         "request",
         "strong",
     )
@@ -108,12 +117,20 @@ class Thing:
         self.fields: dict[str | int, Value] = {}
         self.elem = UNKNOWN
         self.per_chunk = False
+        self.per_token = False
         self.strong = False
         self.is_open = False
         self.labels: frozenset[str] = _NO_TEXTS
         self.definition: Definition | None = None
-        self.request: int | None = None
+        self.request: ast.Call | None = None
+        self.general: Thing | None = None
         self.node: object = None
+
+    def clear(self) -> None:
+        """Let go of every other thing."""
+        self.fields.clear()
+        self.elem = UNKNOWN
+        self.definition = self.general = self.node = None
 
 
 @dataclass(slots=True)
@@ -147,19 +164,27 @@ class Definition:
 
 def join(a: Value, b: Value) -> Value:
     """Either of the two."""
-    if a is b or b is UNKNOWN or a == b:
+    if a is b or b is UNKNOWN:
         return a
     if a is UNKNOWN:
         return b
+    if a.tags == b.tags and a == b:
+        return a
     texts = a.texts | b.texts if a.texts != b.texts else a.texts
     return Value(
         a.tags | b.tags,
-        a.things | b.things,
+        either_thing(a.things, b.things),
         a.rates | b.rates,
         texts if len(texts) <= MAX_TEXTS else a.texts,
         a.path if a.path == b.path or not b.path else b.path if not a.path else "",
         a.steps or b.steps,
     )
+
+
+def either_thing(a: frozenset[Thing], b: frozenset[Thing]) -> frozenset[Thing]:
+    """What either may be, up to a number that keeps time and memory in proportion."""
+    things = a | b
+    return things if len(things) <= MAX_THINGS else a or b
 
 
 def join_all(values: Iterable[Value]) -> Value:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from otel_specdecode.lint.facts import Facts, Rate, RateKind
 from otel_specdecode.lint.words import (
+    says_estimate,
     says_other_unit,
     says_rate,
     says_tokens,
@@ -36,8 +37,14 @@ def claims_tokens(rate: Rate) -> bool:
 
 
 def _says_so(rate: Rate) -> bool:
-    """Whether the result, or what it was counted in, is called tokens."""
-    labelled = any(says_tokens(label) for label in rate.labels)
+    """Whether the result, or what it was counted in, is called tokens.
+
+    A label that says "estimated" is what the rule asks for.
+    """
+    claims = [label for label in rate.labels if says_tokens(label)]
+    if claims and all(says_estimate(label) for label in claims):
+        return False
+    labelled = bool(claims)
     if labelled or any(says_other_unit(label) for label in rate.labels):
         return labelled
     return any(says_tokens(name) for name in rate.operands)
@@ -50,6 +57,17 @@ def _is_windowed_rate(rate: Rate) -> bool:
         return True
     per_window = any(says_window(name) for name in rate.divisor)
     return per_window and any(says_tokens(name) for name in names)
+
+
+def _is_per_token(rate: Rate) -> bool:
+    """Time over chunks; under the customary word ITL it is what it says.
+
+    Not where the divisor is called tokens: then they were thought to be.
+    """
+    if any(says_tokens_strictly(name) for name in rate.labels | rate.operands):
+        return claims_tokens(rate)
+    is_itl = any(says_tokens(label) for label in rate.labels)
+    return not is_itl and claims_tokens(rate)
 
 
 def _is_per_token_gap(rate: Rate) -> bool:
@@ -65,7 +83,7 @@ _JUDGES: dict[RateKind, Callable[[Rate], bool]] = {
     RateKind.WINDOW: _is_windowed_rate,
     RateKind.PEAK: _is_peak_rate,
     RateKind.PROGRESS: _is_peak_rate,
-    RateKind.PER_COUNT: claims_tokens,
+    RateKind.PER_COUNT: _is_per_token,
     RateKind.MEAN_GAP: _is_per_token_gap,
     RateKind.GAP_STATISTIC: _is_per_token_gap,
     RateKind.INVERSE_GAP: claims_tokens,
@@ -87,8 +105,9 @@ def reported(facts: Facts, kinds: Iterable[RateKind]) -> list[Rate]:
         if rate.kind is RateKind.INVERSE_GAP
         for source in rate.made_from
     }
-    return [
-        rate
+    kept = {
+        (rate.node, rate.kind): rate
         for number, rate in claimed.items()
         if rate.kind in wanted and number not in inverted
-    ]
+    }
+    return list(kept.values())

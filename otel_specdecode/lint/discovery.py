@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,20 +28,22 @@ def find_files(paths: Sequence[Path], settings: Settings) -> list[Path]:
     Raises:
         ConfigError: a path does not exist.
     """
-    found: dict[Path, None] = {}
+    found: dict[str, Path] = {}
     for path in paths:
         if path.is_dir():
-            for file in _walk(path, settings):
-                found.setdefault(file)
+            files = _walk(path, settings)
         elif path.exists():
-            if not (settings.force_exclude and _is_excluded(path, settings)):
-                found.setdefault(path)
+            is_left_out = settings.force_exclude and is_excluded(path, settings)
+            files = () if is_left_out else (path,)
         else:
             raise ConfigError(f"{path}: no such file or directory")
-    return list(found)
+        for file in files:
+            found.setdefault(os.path.abspath(file), file)  # noqa: PTH100 (not links)
+    return list(found.values())
 
 
-def _is_excluded(path: Path, settings: Settings) -> bool:
+def is_excluded(path: Path, settings: Settings) -> bool:
+    """Whether the options leave a path out, or a directory that it is in."""
     return any(
         matches(part, pattern, settings.root)
         for pattern in settings.exclude
@@ -73,34 +76,57 @@ def _walk(top: Path, settings: Settings) -> Iterator[Path]:
         for name in sorted(files):
             if name.endswith(SUFFIXES):
                 file = here / name
-                if not is_skipped(file, is_directory=False):
+                if not is_skipped(file, is_directory=False) and _can_be_read(file):
                     yield file
 
 
+def _can_be_read(file: Path) -> bool:
+    """Whether reading ends: a pipe waits for a writer. The missing is told later."""
+    try:
+        mode = file.stat().st_mode
+    except OSError:
+        return True
+    return stat.S_ISREG(mode)
+
+
 class GitIgnore:
-    """The `.gitignore` files from the repository's root down."""
+    """The `.gitignore` files from the repository's root down.
+
+    With those of `.git/info/exclude`. Files above a directory that was named count
+    only where it is in a repository that does not ignore it itself: who names a
+    directory wants it searched.
+    """
 
     def __init__(self, top: Path) -> None:
         self._specs: dict[Path, GitIgnoreSpec] = {}
         absolute = top.absolute()
+        above: list[Path] = []
         for directory in [absolute, *absolute.parents]:
             self.enter(directory)
+            above.append(directory)
             if (directory / ".git").exists():
                 break
         else:
-            # Outside a repository only the files below `top` count.
+            above = []
+        if not above or any(
+            self.covers(directory, is_directory=True) for directory in above
+        ):
             self._specs = {k: v for k, v in self._specs.items() if k == absolute}
 
     def enter(self, directory: Path) -> None:
-        """Read a directory's own `.gitignore`, if it has one."""
+        """Read what a directory says of its own, if anything."""
         directory = directory.absolute()
-        file = directory / ".gitignore"
-        if directory in self._specs or not file.is_file():
+        if directory in self._specs:
             return
-        from pathspec import GitIgnoreSpec
+        lines: list[str] = []
+        # What stands in a later line wins, as the `.gitignore` does.
+        for file in (directory / ".git/info/exclude", directory / ".gitignore"):
+            if file.is_file():
+                lines += file.read_text("utf-8", errors="replace").splitlines()
+        if lines:
+            from pathspec import GitIgnoreSpec
 
-        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-        self._specs[directory] = GitIgnoreSpec.from_lines(lines)
+            self._specs[directory] = GitIgnoreSpec.from_lines(lines)
 
     def covers(self, path: Path, *, is_directory: bool) -> bool:
         """Whether git ignores a path; the nearest file that speaks of it decides."""

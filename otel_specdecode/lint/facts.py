@@ -114,6 +114,7 @@ class Facts:
         requests: by the call that sends them.
         publications: by the expression that publishes.
         has_stream: the file reads a stream of chunks, certain or guessed.
+        is_partial: the file has more statements than are run; the rest is unknown.
     """
 
     rates: dict[int, Rate] = field(default_factory=dict[int, Rate])
@@ -122,3 +123,4 @@ class Facts:
         default_factory=dict[ast.AST, Publication]
     )
     has_stream: bool = False
+    is_partial: bool = False

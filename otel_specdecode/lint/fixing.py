@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -60,19 +61,28 @@ def write(source: SourceText, text: str) -> None:
     """
     path = Path(source.path)
     target = path.resolve()  # a symbolic link stays one
-    mode = target.stat().st_mode
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    status = target.stat()
+    if not os.access(target, os.W_OK):  # else replaced all the same
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), source.path)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".otel-specdecode-")
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(text.encode(source.encoding))
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(mode)
+        _keep_owner(temporary, status)
+        temporary.chmod(status.st_mode)
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _keep_owner(file: Path, status: os.stat_result) -> None:
+    """In a container root runs this on files of others."""
+    if hasattr(os, "chown") and os.geteuid() == 0:
+        os.chown(file, status.st_uid, status.st_gid)
 
 
 def diff(path: str, before: str, after: str) -> str:

@@ -9,12 +9,17 @@ from typing import Any, cast
 
 from otel_specdecode.errors import LintSourceError
 from otel_specdecode.lint._modules import split_lines
+from otel_specdecode.lint._parsing import parsed
 
-_OTHER_LANGUAGE = re.compile(r"\s*%%(?!time|timeit|capture|prun)\w+")
+_OTHER_LANGUAGE = re.compile(
+    r"\s*%%(?!(?:time|timeit|capture|prun|python3?|pypy)\b)\w+"
+)
 """A cell magic whose body is not Python: `%%bash`, `%%html`, `%%writefile`."""
 _MAGIC = re.compile(
-    r"^(\s*)(?:[%!?]|[\w.\[\]]+\s*=\s*[%!]|[^#'\"]*[^\s#'\"]\?{1,2}\s*$)"
+    r"^(\s*)(?:%{1,2}[A-Za-z_]|[!?]|[\w.\[\], ]+\s*=\s*(?:%[A-Za-z_]|!)"
+    r"|[^#'\"]*[^\s#'\"]\?{1,2}\s*$)"
 )
+_PYTHON = frozenset(("python", "python3", "ipython"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,35 +51,58 @@ def read_notebook(data: bytes) -> tuple[str, CellMap]:
     """
     try:
         document: Any = json.loads(data.decode("utf-8-sig"))
-        cells = document["cells"]
-        language = document.get("metadata", {}).get("kernelspec", {}).get("language")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise LintSourceError(f"not a Jupyter notebook: {error}") from error
-    if not isinstance(cells, list):
-        raise LintSourceError("not a Jupyter notebook: `cells` is not a list")
-    if language not in {None, "python"}:
+    cells = _cells_of(document)
+    if not _is_python(_field(document, "metadata")):
         return "", CellMap(starts=())
     lines: list[str] = []
     starts: list[tuple[int, int]] = []
-    for number, cell in enumerate(cast("list[Any]", cells), start=1):
+    for number, cell in enumerate(cells, start=1):
         text = _code_of(cell)
         if text is None:
             continue
         starts.append((number, len(lines) + 1))
-        lines += [_without_magic(line) for line in split_lines(text)] or ["\n"]
+        lines += _without_magics(split_lines(text)) or ["\n"]
         if not lines[-1].endswith(("\n", "\r")):
             lines[-1] += "\n"
     return "".join(lines), CellMap(starts=tuple(starts))
 
 
+def _field(value: Any, key: str) -> Any:
+    """A field of a JSON object; `None` of anything else."""
+    return cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None
+
+
+def _cells_of(document: Any) -> list[Any]:
+    """The cells; until version 3 of the format they stood on sheets."""
+    cells = _field(document, "cells")
+    sheets = _field(document, "worksheets")
+    if cells is None and isinstance(sheets, list):
+        on_sheets = [_field(sheet, "cells") for sheet in cast("list[Any]", sheets)]
+        parts = [cast("list[Any]", p) for p in on_sheets if isinstance(p, list)]
+        cells = [cell for part in parts for cell in part]
+    if not isinstance(cells, list):
+        raise LintSourceError("not a Jupyter notebook: it has no list of `cells`")
+    return cast("list[Any]", cells)
+
+
+def _is_python(metadata: Any) -> bool:
+    languages = (
+        _field(_field(metadata, "kernelspec"), "language"),
+        _field(_field(metadata, "language_info"), "name"),
+    )
+    return all(
+        not isinstance(language, str) or language.lower() in _PYTHON
+        for language in languages
+    )
+
+
 def _code_of(cell: Any) -> str | None:
     """The source of a Python cell; `None` for text and other languages."""
-    if not isinstance(cell, dict):
+    if _field(cell, "cell_type") != "code":
         return None
-    fields = cast("dict[str, Any]", cell)
-    if fields.get("cell_type") != "code":
-        return None
-    source = fields.get("source", "")
+    source = _field(cell, "source") or _field(cell, "input") or ""
     if isinstance(source, list):
         source = "".join(str(part) for part in cast("list[Any]", source))
     if not isinstance(source, str) or _OTHER_LANGUAGE.match(source):
@@ -82,10 +110,32 @@ def _code_of(cell: Any) -> str | None:
     return source
 
 
+def _without_magics(lines: list[str]) -> list[str]:
+    """Statements that do nothing in place of magics and shell lines."""
+    if not any(map(_MAGIC.match, lines)) or _is_plain("".join(lines)):
+        return lines
+    kept: list[str] = []
+    goes_on = False
+    for line in lines:
+        kept.append(_ending(line) if goes_on else _without_magic(line))
+        is_magic = goes_on or kept[-1] is not line
+        goes_on = is_magic and line.rstrip().endswith("\\")
+    return kept
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a cell is Python as it stands: its magics are in strings or brackets."""
+    try:
+        parsed(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _ending(line: str) -> str:
+    return line[len(line.rstrip("\r\n")) :]
+
+
 def _without_magic(line: str) -> str:
-    """A statement that does nothing in place of a magic or shell line."""
     found = _MAGIC.match(line)
-    if found is None:
-        return line
-    ending = line[len(line.rstrip("\r\n")) :]
-    return f"{found.group(1)}pass{ending}"
+    return line if found is None else f"{found.group(1)}pass{_ending(line)}"

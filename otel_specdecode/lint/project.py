@@ -22,20 +22,25 @@ if TYPE_CHECKING:
 MAX_IMPORTED_SIZE = 60_000
 """Characters: a helper that handles counts is smaller; the rest stays unknown."""
 
+MAX_KEPT = 4_000_000
+"""Characters of imported files whose trees are kept, some 150 MB of them."""
+
 _HELPS = re.compile(r"/|\byield\b|\bstream|\bawait\b|\+=|append")
 """An imported file without any of these cannot carry a count or make a rate."""
 
 
 class Project:
-    """Files of one run, parsed at most once each."""
+    """Files of one run; of those that others import the last ones are kept parsed."""
 
     def __init__(self, files: Iterable[Path]) -> None:
         self._files = list(files)
         self._by_stem: dict[str, list[Path]] | None = None
         self._texts: dict[Path, SourceText] = {}
-        self._modules: dict[Path, Module | None] = {}
+        self._modules: dict[Path, Module] = {}
         self._paths: dict[Module, Path] = {}
-        self._found: dict[tuple[Path, str, int], Module | None] = {}
+        self._imported: dict[Path, None] = {}
+        self._places: dict[tuple[Path, str, int], Path | None] = {}
+        self._unhelpful: set[Path] = set()
 
     def text(self, path: Path) -> SourceText:
         """The decoded text of a file.
@@ -66,6 +71,33 @@ class Project:
         self._paths[made] = path
         return made
 
+    def tidy(self, path: Path) -> None:
+        """Let go of a file whose rules have run: trees are most of the memory.
+
+        Those that others import are kept, without what only the rules need.
+        """
+        module = self._modules.get(path)
+        if module is None:
+            return
+        if path in self._imported:
+            module.forget_nodes()
+        else:
+            self._drop(path)
+        # Not while a file is followed: it must meet each import as one module.
+        kept = sum(len(module.text) for module in self._modules.values())
+        while kept > MAX_KEPT and self._imported:
+            oldest = next(iter(self._imported))
+            kept -= self._drop(oldest)
+
+    def _drop(self, path: Path) -> int:
+        """Forget a parsed file; its length in characters."""
+        self._imported.pop(path, None)
+        module = self._modules.pop(path, None)
+        if module is None:
+            return 0
+        del self._paths[module]
+        return len(module.text)
+
     def find(self, importer: Module, name: str, level: int) -> Module | None:
         """The file that an import statement means, if it is one of the run's.
 
@@ -78,9 +110,10 @@ class Project:
         if origin is None:
             return None
         key = (origin.parent, name, level)
-        if key not in self._found:
-            self._found[key] = self._load(self._resolve(origin, name, level))
-        return self._found[key]
+        if key not in self._places:
+            self._places[key] = self._resolve(origin, name, level)
+        place = self._places[key]
+        return None if place is None or place in self._unhelpful else self._load(place)
 
     def _resolve(self, origin: Path, name: str, level: int) -> Path | None:
         parts = [part for part in name.split(".") if part]
@@ -119,17 +152,20 @@ class Project:
         parts = [*path.parts[:-1], path.stem]
         return parts[:-1] if parts[-1] == "__init__" else parts
 
-    def _load(self, path: Path | None) -> Module | None:
-        if path is None:
-            return None
+    def _load(self, path: Path) -> Module | None:
+        known = self._modules.get(path)
+        if known is not None and path in self._imported:
+            self._imported[path] = self._imported.pop(path)  # the last one used
+            return known
         try:
             text = self.text(path)
-            small = len(text.text) <= MAX_IMPORTED_SIZE
-            if not small or not _HELPS.search(text.text):
-                return None
-            return self.module(path, text)
+            if len(text.text) <= MAX_IMPORTED_SIZE and _HELPS.search(text.text):
+                self._imported[path] = None
+                return self.module(path, text)
         except UnreadableError:
-            return None  # reported where the file itself is linted
+            pass  # reported where the file itself is linted
+        self._unhelpful.add(path)
+        return None
 
 
 def _shared(a: Path, b: Path) -> int:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import ast
 import io
+import stat
 import sys
 import tokenize
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from otel_specdecode.errors import LintSourceError
 from otel_specdecode.lint._modules import Module
+from otel_specdecode.lint._parsing import parsed
 from otel_specdecode.lint.notebooks import CellMap, read_notebook
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import BinaryIO
 
-MAX_BYTES = 8_000_000
-"""A larger file is generated, and would take minutes."""
+MAX_BYTES = 64_000_000
+"""Of a file: notebooks carry their pictures."""
+MAX_CHARACTERS = 8_000_000
+"""Of its source: a longer one is generated, and would take gigabytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +66,25 @@ def read_bytes(path: Path) -> bytes:
         UnreadableError: it cannot be opened, or is too large.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise UnreadableError(f"larger than {MAX_BYTES // 1_000_000} MB, not read")
-        return path.read_bytes()
+        status = path.stat()
+        if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
+            return path.read_bytes()
+        with path.open("rb") as file:  # a pipe or device may have no end
+            return read_stream(file)
     except OSError as error:
         raise UnreadableError(error.strerror or str(error)) from error
+
+
+def read_stream(stream: BinaryIO) -> bytes:
+    """All of a stream, if that is not too much.
+
+    Raises:
+        UnreadableError: it is.
+    """
+    data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise UnreadableError(f"larger than {MAX_BYTES // 1_000_000} MB, not read")
+    return data
 
 
 def decode(path: str, data: bytes) -> SourceText:
@@ -93,19 +110,21 @@ def decode(path: str, data: bytes) -> SourceText:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise UnreadableError(f"not valid {encoding}: {error.reason}", line) from error
+    except UnicodeError as error:  # of codecs that say no more, such as `undefined`
+        raise UnreadableError(f"not valid {encoding}: {error}") from error
 
 
 def parse(source: SourceText, name: str = "", *, is_package: bool = False) -> Module:
     """The syntax tree of a source.
 
     Raises:
-        UnreadableError: it is not Python, or nested too deeply for the parser.
+        UnreadableError: it is not Python, too large, or nested too deeply.
     """
+    if len(source.text) > MAX_CHARACTERS:
+        size = f"{MAX_CHARACTERS // 1_000_000} million characters"
+        raise UnreadableError(f"larger than {size}, not analysed")
     try:
-        with warnings.catch_warnings():
-            # Invalid escapes in the code under test are not our business.
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source.text)
+        tree = parsed(source.text)
     except SyntaxError as error:
         message = f"syntax error: {error.msg} (read as Python {_VERSION})"
         raise UnreadableError(message, error.lineno or 1, error.offset or 1) from error

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint.findings import Finding
@@ -30,12 +31,14 @@ DOCS = "https://github.com/otel-specdecode/otel-specdecode/blob/main/docs/lint/r
 UNREADABLE = "SPD000"
 """Code of the finding for a file that is not readable as Python."""
 
-_STREAMS = re.compile(
-    r"\bstream\s*=\s*[^\s=]|[\"']stream[\"']|\.a?stream\w*\(|iter_lines|readline"
-    r"|response_gen|on_llm_new_token|__anext__|_sse\b|\.delta\b|[\"']delta[\"']"
-    r"|iter_(?:content|bytes|text|raw|any|chunk)|\[DONE\]|events\(\)|text_stream"
-    r"|stream\w*\s*:|for\s+\w+\s+in\s+\w*stream|\bstream\w*\)"
-)
+_STREAM_USES = (
+    '"stream"', "'stream'", ".stream", ".astream", "iter_lines", "readline",
+    "response_gen", "on_llm_new_token", "__anext__", "_sse", ".delta", '"delta"',
+    "'delta'", "iter_content", "iter_bytes", "iter_text", "iter_raw", "iter_any",
+    "iter_chunk", "[DONE]", "events()", "text_stream", "_stream(", "stream_",
+)  # fmt: skip
+_STREAM_USE = re.compile(r"stream(?:\w*\s*[:)\]}]|\s*=\s*[^\s=]|\w*\s+(?:if|for)\b)")
+"""An expression that starts with a word is looked for as fast as the word is."""
 _STREAM_WORDS = (
     "stream", "iter_", "readline", "response_gen", "on_llm_new_token", "__anext__",
     "_sse", "delta", "[DONE]", "events()",
@@ -46,17 +49,18 @@ _MODEL_WORDS = (
     '"choices"', "'choices'", ".choices",
     "openai", "litellm", "langchain", "llama_index", "response_gen", "on_llm_new_token",
     "anthropic", "genai", "responses.create", "responses.stream", "on_token",
-    '"messages"', "'messages'", "messages=", '"prompt"', "'prompt'",
+    '"messages"', "'messages'", "messages=", '"prompt"', "'prompt'", '"response.',
+    "pydantic_ai", "dspy", "autogen", "langgraph",
 )  # fmt: skip
 
 
 def reads_a_stream(text: str) -> bool:
     """Whether a source can hold a stream of an LLM's answer; cheap, no parsing."""
-    # Substrings first: they are found ten times faster than the expressions.
+    # Substrings: they are found ten times faster than an expression of alternatives.
     return (
         any(word in text for word in _STREAM_WORDS)
         and any(word in text for word in _MODEL_WORDS)
-        and bool(_STREAMS.search(text))
+        and (any(u in text for u in _STREAM_USES) or bool(_STREAM_USE.search(text)))
     )
 
 
@@ -77,6 +81,7 @@ class Rule:
         is_default: on unless it is ignored.
         may_apply: tells from a source's text, without parsing, whether the rule can
             find anything in it.
+        needs_stream: finds nothing in a file without a stream of chunks.
         check: finds the places the rule objects to.
     """
 
@@ -86,6 +91,7 @@ class Rule:
     documentation: str
     is_default: bool
     may_apply: Callable[[str], bool]
+    needs_stream: bool
     check: Callable[[Source], Iterable[Finding]]
 
     @property
@@ -107,6 +113,8 @@ def _rule(
         documentation=f"# {summary.rstrip('.')} ({code})\n\n`{name}`\n{body}\n",
         is_default=not code.startswith("SPD9"),
         may_apply=may_apply,
+        # Text is measured in answers that come whole, too.
+        needs_stream=may_apply is not measures_text,
         check=module.check,
     )
 
@@ -128,7 +136,17 @@ BY_CODE = {rule.code: rule for rule in RULES}
 
 def known_prefix(code: str) -> bool:
     """Whether an option's value names at least one rule."""
-    return code == "ALL" or any(rule.code.startswith(code) for rule in RULES)
+    return any(is_meant(rule.code, code) for rule in RULES)
+
+
+def can_be_ignored(code: str) -> bool:
+    """Whether an option's value names a rule, or files that cannot be read."""
+    return known_prefix(code) or is_meant(UNREADABLE, code)
+
+
+def is_meant(code: str, prefix: str) -> bool:
+    """Whether a rule is among those that an option's value names."""
+    return prefix == "ALL" or code.startswith(prefix)
 
 
 def selected(
@@ -141,15 +159,18 @@ def selected(
         ignore: codes or their beginnings; wins over `select` unless it is shorter.
         extend: added to what `select` chose.
     """
-    chosen = tuple(select)
-    added = tuple(extend)
-    dropped = tuple(ignore)
+    return _selected(tuple(select), tuple(ignore), tuple(extend))
 
+
+@lru_cache(maxsize=64)
+def _selected(
+    chosen: tuple[str, ...], dropped: tuple[str, ...], added: tuple[str, ...]
+) -> tuple[Rule, ...]:
     def reach(code: str, prefixes: Iterable[str]) -> int:
         lengths = [
             0 if prefix == "ALL" else len(prefix)
             for prefix in prefixes
-            if prefix == "ALL" or code.startswith(prefix)
+            if is_meant(code, prefix)
         ]
         return max(lengths, default=-1)
 
@@ -158,8 +179,6 @@ def selected(
         wanted = max(reach(rule.code, chosen), reach(rule.code, added))
         if not chosen and rule.is_default:
             wanted = max(wanted, 0)
-        if wanted >= 0 and wanted >= reach(rule.code, dropped):
-            if reach(rule.code, dropped) == wanted and wanted > 0:
-                continue
+        if wanted > reach(rule.code, dropped):
             rules.append(rule)
     return tuple(rules)

@@ -7,13 +7,14 @@ import re
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING
 
-from otel_specdecode.lint.discovery import find_files
+from otel_specdecode.lint.discovery import find_files, is_excluded
 from otel_specdecode.lint.findings import Finding
 from otel_specdecode.lint.project import Project
 from otel_specdecode.lint.reading import SourceText, UnreadableError, decode
-from otel_specdecode.lint.registry import UNREADABLE, Rule, selected
+from otel_specdecode.lint.registry import UNREADABLE, Rule, is_meant, selected
 from otel_specdecode.lint.source import Source, instruments
 from otel_specdecode.lint.suppression import Suppressions
 
@@ -40,7 +41,7 @@ class Report:
         num_files: files looked at.
         num_parsed: files whose text made parsing worthwhile.
         num_suppressed: findings that a comment switched off.
-        stdin_text: the text itself, if it was not read from a file.
+        partial: files with more statements than are run, in order.
     """
 
     findings: tuple[Finding, ...]
@@ -48,19 +49,24 @@ class Report:
     num_files: int
     num_parsed: int
     num_suppressed: int
-    stdin_text: str = ""
+    partial: tuple[str, ...] = ()
 
 
 @contextmanager
 def _paused_gc() -> Generator[None]:
-    """Trees are many small objects and no garbage: collecting costs a third."""
-    was_enabled = gc.isenabled()
+    """Trees are many small objects and no garbage: collecting costs a third.
+
+    Not as a guest in a running program, whose collector is its own affair.
+    """
+    was_enabled = gc.isenabled() and current_thread() is main_thread()
+    if not was_enabled:
+        yield
+        return
     gc.disable()
     try:
         yield
     finally:
-        if was_enabled:
-            gc.enable()
+        gc.enable()
 
 
 class _Run:
@@ -76,6 +82,7 @@ class _Run:
         self.texts: dict[str, SourceText] = {}
         self.streaming: set[str] = set()
         self.num_parsed = 0
+        self.partial: dict[str, None] = {}
 
     def lint(self) -> None:
         """Lint every file, then those that import what others stream."""
@@ -134,7 +141,7 @@ class _Run:
         return tuple(
             rule
             for rule in self.rules
-            if not any(rule.code.startswith(code) for code in ignored)
+            if not any(is_meant(rule.code, code) for code in ignored)
         )
 
     def _rules_for(self, path: Path, text: str) -> tuple[Rule, ...]:
@@ -152,7 +159,7 @@ class _Run:
         self,
         path: Path,
         text: SourceText,
-        rules: Iterable[Rule],
+        rules: Sequence[Rule],
         *,
         follow_imports: bool = False,
     ) -> bool:
@@ -161,7 +168,11 @@ class _Run:
         try:
             module = self.project.module(path, text)
             source = Source(
-                module, self.instrumented, self.project.find, follow_imports
+                module,
+                self.instrumented,
+                self.project.find,
+                follow_imports,
+                all(rule.needs_stream for rule in rules),
             )
             for rule in rules:
                 for finding in rule.check(source):
@@ -173,6 +184,10 @@ class _Run:
             trouble = UnreadableError("nested too deeply to be analysed")
             self.note_unreadable(str(path), trouble, text)
             return False
+        finally:
+            self.project.tidy(path)
+        if source.has_stream and source.facts.is_partial:
+            self.partial.setdefault(str(path))
         if source.has_stream:
             self.streaming.add(module.name)
         return source.has_stream
@@ -191,6 +206,10 @@ class _Run:
     def note_unreadable(
         self, path: str, error: UnreadableError, text: SourceText | None
     ) -> None:
+        """Report a file that cannot be read, unless that is to be ignored."""
+        ignored = (*self.settings.ignore, *self.settings.ignored_in(Path(path)))
+        if any(is_meant(UNREADABLE, code) for code in ignored):
+            return
         finding = Finding(
             code=UNREADABLE,
             message=str(error),
@@ -222,6 +241,7 @@ class _Run:
             num_files=len(self.files),
             num_parsed=self.num_parsed,
             num_suppressed=suppressed,
+            partial=tuple(self.partial),
         )
 
 
@@ -259,12 +279,14 @@ def lint_text(data: bytes, path: str, settings: Settings) -> Report:
         path: the name to report and to match patterns with.
         settings: options of the run.
     """
-    run = _Run([Path(path)], settings)
+    file = Path(path)
+    if settings.force_exclude and is_excluded(file, settings):
+        return _Run([], settings).report()
+    run = _Run([file], settings)
     try:
-        run.project.keep(Path(path), decode(path, data))
+        run.project.keep(file, decode(path, data))
     except UnreadableError as error:
         run.note_unreadable(path, error, None)
         return run.report()
     run.lint()
-    text = run.project.text(Path(path)).text
-    return replace(run.report(), stdin_text=text)
+    return run.report()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any, cast
 
 from otel_specdecode.errors import ConfigError
 
-TABLE = "tool.otel-specdecode.lint"
+_NAME = "otel-specdecode"
+TABLE = f"tool.{_NAME}.lint"
 
 DEFAULT_EXCLUDE = (
     ".bzr .direnv .eggs .git .hg .ipynb_checkpoints .mypy_cache .nox .pytest_cache "
@@ -55,28 +57,47 @@ class Settings:
 
 
 def matches(path: Path, pattern: str, root: Path) -> bool:
-    """Whether a path is meant by a pattern: a name, or a path from the root."""
+    """Whether a path is meant by a pattern: a name, or a path from the root.
+
+    `*` stands for any characters, slashes among them, and `**/` also for nothing.
+    """
+    pattern = pattern.removeprefix("./").rstrip("/")
     if fnmatch(path.name, pattern):
         return True
-    try:
-        relative = path.absolute().relative_to(root.absolute()).as_posix()
-    except ValueError:
-        relative = path.as_posix()
-    pattern = pattern.rstrip("/")
-    return (
-        fnmatch(relative, pattern)
-        or fnmatch(relative, f"{pattern}/*")
-        or fnmatch(path.as_posix(), f"*/{pattern}")
+    name = _from_root(path, root, is_absolute=pattern.startswith("/"))
+    return any(
+        fnmatch(name, form) or fnmatch(name, f"{form}/*") or fnmatch(name, f"*/{form}")
+        for form in {pattern, pattern.replace("**/", "")}
     )
 
 
+def _from_root(path: Path, root: Path, *, is_absolute: bool) -> str:
+    """A path without dots from the root, or from `/`; its links are not followed."""
+    plain = Path(os.path.abspath(path))  # noqa: PTH100 (resolve() follows them)
+    top = os.path.abspath(root)  # noqa: PTH100
+    if is_absolute:
+        return plain.as_posix()
+    if plain.is_relative_to(top):
+        return plain.relative_to(top).as_posix()
+    return path.as_posix()
+
+
 def find_config(start: Path) -> Path | None:
-    """The nearest `pyproject.toml` upwards that has our table."""
+    """The nearest `pyproject.toml` upwards that has our table.
+
+    Args:
+        start: an absolute path of a directory.
+
+    Raises:
+        ConfigError: such a file names this package and cannot be read.
+    """
     for directory in [start, *start.parents]:
         candidate = directory / "pyproject.toml"
-        if candidate.is_file() and TABLE in candidate.read_text(
-            encoding="utf-8", errors="replace"
-        ):
+        if not candidate.is_file():
+            continue
+        # Read as TOML only where it is worth it: the table has many spellings.
+        text = candidate.read_text(encoding="utf-8", errors="replace")
+        if _NAME in text and _table_of(_document(candidate), candidate) is not None:
             return candidate
     return None
 
@@ -84,33 +105,51 @@ def find_config(start: Path) -> Path | None:
 def load(path: Path) -> Settings:
     """Settings from a TOML file.
 
-    A `pyproject.toml` holds them under `[tool.otel-specdecode.lint]`, any other file
-    at its top.
+    They stand under `[tool.otel-specdecode.lint]`, or at the top of a file that is no
+    `pyproject.toml` and has no `[tool]`.
 
     Raises:
         ConfigError: the file cannot be read, or has a key or value we do not know.
     """
+    document = _document(path)
+    if path.name == "pyproject.toml" or "tool" in document:
+        document = _table_of(document, path) or {}
+    return _settings(document, path)
+
+
+def _document(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or error}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: {error}") from error
+
+
+def _table_of(document: dict[str, Any], path: Path) -> dict[str, Any] | None:
+    """Our table of a `pyproject.toml`; `None` if it has none."""
     table: Any = document
-    if path.name == "pyproject.toml":
-        for key in TABLE.split("."):
-            table = cast("dict[str, Any]", table).get(key, {})
-    if not isinstance(table, dict):
+    for key in TABLE.split("."):
+        if not isinstance(table, dict):
+            return None
+        table = cast("dict[str, Any]", table).get(key)
+    if table is not None and not isinstance(table, dict):
         raise ConfigError(f"{path}: [{TABLE}] must be a table")
-    return _settings(cast("dict[str, Any]", table), path)
+    return cast("dict[str, Any] | None", table)
 
 
 def _settings(table: dict[str, Any], path: Path) -> Settings:
     settings = Settings(root=path.parent)
-    for key, value in table.items():
+    # Sorted, since `exclude` replaces what `extend-exclude` adds to.
+    for key, value in sorted(table.items()):
         where = f"{path}: [{TABLE}] {key}"
         match key:
-            case "select" | "ignore" | "extend-select" | "exclude":
+            case "ignore" | "extend-ignore":
+                added = (*settings.ignore, *_strings(value, where))
+                settings = replace(settings, ignore=added)
+            case "select" | "extend-select" | "exclude":
                 codes = _strings(value, where)
                 settings = replace(settings, **{key.replace("-", "_"): codes})
             case "extend-exclude":

@@ -5,17 +5,21 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
+from otel_specdecode.lint._fields import field_name
 from otel_specdecode.lint._modules import Module
 from otel_specdecode.lint.findings import Finding, Fix
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from otel_specdecode.lint._values import Step
     from otel_specdecode.lint.facts import Facts
 
+Node = TypeVar("Node", bound=ast.AST)
 
 _INSTRUMENTS = re.compile(r"SpecDecodeInstrumentor\(\)\s*\.\s*instrument\(")
 
@@ -35,23 +39,32 @@ class Source:
             that usage is asked for in every stream.
         find_module: resolves an import to another file of the run.
         follow_imports: the file imports one that streams: look there at once.
+        only_streams: no rule that is run finds anything where there is no stream.
     """
 
     module: Module
     assumes_instrumented: bool = False
     find_module: Callable[[Module, str, int], Module | None] | None = None
     follow_imports: bool = False
-    _parents: dict[ast.AST, ast.AST] = field(default_factory=dict[ast.AST, ast.AST])
+    only_streams: bool = False
 
     @property
     def tree(self) -> ast.Module:
         """The syntax tree."""
         return self.module.tree
 
-    @property
-    def nodes(self) -> list[ast.AST]:
-        """Every node of the tree; cheaper than `ast.walk` for the second rule."""
-        return self.module.nodes
+    def nodes(self, *kinds: type[Node]) -> Iterator[Node]:
+        """The nodes of these classes."""
+        for kind in kinds:
+            yield from cast("list[Node]", self.module.nodes.get(kind, ()))
+
+    @cached_property
+    def calls(self) -> dict[str, list[ast.Call]]:
+        """Calls by the name of what they call: `f` of `f()` and of `x.f()`."""
+        found: dict[str, list[ast.Call]] = {}
+        for call in self.nodes(ast.Call):
+            found.setdefault(field_name(call.func), []).append(call)
+        return found
 
     @property
     def text(self) -> str:
@@ -69,7 +82,10 @@ class Source:
         from otel_specdecode.lint._analysis import analyse
 
         return analyse(
-            self.module, self.find_module, follow_imports=self.follow_imports
+            self.module,
+            self.find_module,
+            follow_imports=self.follow_imports,
+            only_streams=self.only_streams,
         )
 
     @property
@@ -80,15 +96,11 @@ class Source:
     @cached_property
     def bindings(self) -> Bindings:
         """Every expression that a name is bound to, and imports resolved."""
-        return Bindings(self.module.tree)
+        return Bindings(self.module)
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node around another, `None` for the module."""
-        if not self._parents:
-            for outer in ast.walk(self.tree):
-                for inner in ast.iter_child_nodes(outer):
-                    self._parents[inner] = outer
-        return self._parents.get(node)
+        return self.module.parents.get(node)
 
     def finding(
         self,
@@ -120,6 +132,10 @@ class Source:
 
 
 _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef | ast.Module
+_BINDERS = (
+    ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.AugAssign,
+    ast.NamedExpr,
+)  # fmt: skip
 
 
 class Bindings:
@@ -129,25 +145,15 @@ class Bindings:
     the expressions it was given.
     """
 
-    def __init__(self, tree: ast.Module) -> None:
-        self._values: dict[tuple[ast.AST, str], list[ast.expr]] = {}
-        self._scopes: dict[ast.AST, ast.AST] = {}
-        self._outer: dict[ast.AST, ast.AST] = {}
+    def __init__(self, module: Module) -> None:
+        self._parents = module.parents
+        self._values: dict[tuple[ast.AST | None, str], list[ast.expr]] = {}
         self._imports: dict[str, str] = {}
-        self._visit(tree)
+        for kind in _BINDERS:
+            for node in module.nodes.get(kind, ()):
+                self._note(node)
 
-    def _visit(self, tree: ast.Module) -> None:
-        stack: list[tuple[ast.AST, ast.AST]] = [(tree, tree)]
-        while stack:
-            node, scope = stack.pop()
-            self._scopes[node] = scope
-            self._note(node, scope)
-            inner = node if isinstance(node, _Scope) else scope
-            if inner is not scope:
-                self._outer[inner] = scope
-            stack += [(child, inner) for child in ast.iter_child_nodes(node)]
-
-    def _note(self, node: ast.AST, scope: ast.AST) -> None:
+    def _note(self, node: ast.AST) -> None:
         match node:
             case ast.Import(names=names):
                 for alias in names:
@@ -159,17 +165,31 @@ class Bindings:
                     self._imports[alias.asname or alias.name] = prefix + alias.name
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
-                    self._bind(target, value, scope)
+                    self._bind(target, value, self.scope_of(node))
             case (
                 ast.AnnAssign(target=target, value=ast.expr() as value)
                 | ast.AugAssign(target=target, value=value)
                 | ast.NamedExpr(target=target, value=value)
             ):
-                self._bind(target, value, scope)
+                self._bind(target, value, self.scope_of(node))
             case _:
                 pass
 
-    def _bind(self, target: ast.expr, value: ast.expr, scope: ast.AST) -> None:
+    def scope_of(self, node: ast.AST) -> ast.AST | None:
+        """The function or class around a node; `None` beyond the module."""
+        outer = self._parents.get(node)
+        while outer is not None and not isinstance(outer, _Scope):
+            outer = self._parents.get(outer)
+        return outer
+
+    def is_within(self, node: ast.AST, scope: ast.AST | None) -> bool:
+        """Whether a node stands in a scope, or in one inside it."""
+        inner = self.scope_of(node)
+        while inner is not None and inner is not scope:
+            inner = self.scope_of(inner)
+        return inner is scope
+
+    def _bind(self, target: ast.expr, value: ast.expr, scope: ast.AST | None) -> None:
         if isinstance(target, ast.Name):
             self._values.setdefault((scope, target.id), []).append(value)
         elif (
@@ -182,12 +202,12 @@ class Bindings:
 
     def values_of(self, name: ast.Name) -> list[ast.expr]:
         """Every expression assigned to a name, in the nearest scope that does."""
-        scope: ast.AST | None = self._scopes.get(name)
+        scope = self.scope_of(name)
         while scope is not None:
             found = self._values.get((scope, name.id))
             if found:
                 return found
-            scope = self._outer.get(scope)
+            scope = self.scope_of(scope)
         return []
 
     def qualified(self, node: ast.expr) -> str:

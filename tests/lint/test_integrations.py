@@ -25,7 +25,7 @@ def run(
     environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", **extra}
     return subprocess.run(
         command, cwd=cwd, env=environment, capture_output=True, text=True,
-        check=False, timeout=120,
+        check=False, timeout=600,
     )  # fmt: skip
 
 
@@ -125,6 +125,24 @@ def test_pre_commit_lets_the_rest_pass_and_heeds_excludes(repository: Path) -> N
     assert (result.returncode, result.stdout.count("Passed")) == (0, 1)
 
 
+@pytest.mark.full
+def test_the_hook_installs_itself_and_finds_what_it_should(tmp_path: Path) -> None:
+    """`language: python` as shipped: pre-commit builds the environment itself."""
+    run("git", "init", "-q", cwd=tmp_path)
+    (tmp_path / "bench.py").write_text(COUNTS_CHUNKS)
+    run("git", "add", "-A", cwd=tmp_path)
+
+    result = subprocess.run(
+        [sys.executable, "-m", "pre_commit", "try-repo", ROOT, "otel-specdecode-lint",
+         "--all-files", "--color", "never"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=900,
+        env={**os.environ, "PRE_COMMIT_HOME": str(tmp_path / ".git/pre-commit")},
+    )  # fmt: skip
+
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert "bench.py:12:22: SPD001" in result.stdout
+
+
 def test_the_pre_commit_example_names_a_hook_we_ship() -> None:
     example = yaml.safe_load(
         (ROOT / "docs/lint/examples/pre-commit-config.yaml").read_text()
@@ -175,8 +193,7 @@ def test_the_workflow_passes_on_a_clean_project(tmp_path: Path) -> None:
 
 def test_this_project_does_what_it_asks_of_others() -> None:
     result = run(
-        BIN / "otel-specdecode", "lint", "otel_specdecode", "examples", "benchmarks",
-        "scripts", "--output-format", "concise", cwd=ROOT,
-    )  # fmt: skip
+        BIN / "otel-specdecode", "lint", ".", "--output-format", "concise", cwd=ROOT
+    )
 
     assert (result.stdout, result.returncode) == ("", 0)

@@ -47,7 +47,9 @@ def test_a_rule_fires_exactly_where_its_cases_say(
     code: str, name: str, text: str
 ) -> None:
     rule, program = BY_CODE[code], MARKER.sub("", text)
-    source = Source(Module("case.py", ast.parse(program), program))
+    source = Source(
+        Module("case.py", ast.parse(program), program), only_streams=rule.needs_stream
+    )
 
     findings = list(rule.check(source)) if rule.may_apply(program) else []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -155,7 +156,7 @@ def _artifact(path: str) -> dict[str, Any]:
             place = place.relative_to(Path.cwd())
         except ValueError:
             return {"uri": place.as_uri()}
-    return {"uri": quote(place.as_posix()), "uriBaseId": "SRCROOT"}
+    return {"uri": quote(os.fsencode(place.as_posix())), "uriBaseId": "SRCROOT"}
 
 
 def _result(
@@ -167,7 +168,8 @@ def _result(
     # The line's text, not its number: the finding stays itself when lines move.
     key = f"{finding.code}:{finding.path}:{line.strip()}"
     seen[key] = seen.get(key, 0) + 1
-    digest = hashlib.sha256(f"{key}:{seen[key]}".encode()).hexdigest()[:32]
+    told = f"{key}:{seen[key]}".encode(errors="surrogateescape")  # a name in bytes
+    digest = hashlib.sha256(told).hexdigest()[:32]
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": number,

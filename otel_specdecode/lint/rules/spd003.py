@@ -58,8 +58,10 @@ that reads the stream is not in the same file, the fix is unsafe and needs
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
+from otel_specdecode.lint._tree import walk
 from otel_specdecode.lint._usage_fix import usage_fix
 from otel_specdecode.lint.facts import Request, Usage
 
@@ -85,8 +87,16 @@ def check(source: Source) -> Iterator[Finding]:
     """Report streamed requests that leave usage out."""
     if source.is_instrumented:
         return
-    for request in source.facts.requests.values():
+    requests = list(source.facts.requests.values())
+    streamed = {request.body for request in requests if _opens_stream(request)}
+    for request in requests:
         if request.is_instrumented or not _lacks_usage(request):
+            continue
+        if request.body in streamed and not _opens_stream(request):
+            continue  # sent whole where the same body is not streamed
+        if _is_second_try(request) or _is_whole_here(request):
+            continue
+        if _is_left_at_once(request):
             continue
         yield source.finding(
             CODE,
@@ -95,6 +105,83 @@ def check(source: Source) -> Iterator[Finding]:
             module=request.module,
             fix=usage_fix(request),
         )
+
+
+def _opens_stream(request: Request) -> bool:
+    """Whether a raw request is sent by httpx's `client.stream()`."""
+    function, keywords = request.node.func, request.node.keywords
+    return (
+        request.is_raw
+        and request.body is not None
+        and isinstance(function, ast.Attribute)
+        and (
+            function.attr == "stream"
+            or any(keyword.arg == "stream" for keyword in keywords)
+        )
+    )
+
+
+def _is_left_at_once(request: Request) -> bool:
+    """Whether only the first chunk is read: how long it took, not how much it was."""
+    return bool(request.loops) and all(
+        isinstance(loop, ast.For | ast.AsyncFor)
+        and any(isinstance(each, ast.Return | ast.Break) for each in loop.body)
+        for loop in request.loops
+    )
+
+
+def _is_second_try(request: Request) -> bool:
+    """Whether the option was refused: it was given in the `try` of this handler."""
+    parents = request.module.parents
+    parent = parents.get(request.node)
+    while parent is not None:
+        outer = parents.get(parent)
+        if isinstance(parent, ast.ExceptHandler) and isinstance(outer, ast.Try):
+            return any(
+                part in {"stream_options", "include_usage"}
+                for statement in outer.body
+                for part in _words(statement)
+            )
+        parent = outer
+    return False
+
+
+def _words(statement: ast.stmt) -> Iterator[object]:
+    for part in walk(statement):
+        yield getattr(part, "arg", None)
+        yield getattr(part, "value", None) if isinstance(part, ast.Constant) else None
+
+
+def _is_whole_here(request: Request) -> bool:
+    """Whether this is the branch in which the body's `"stream": flag` is false."""
+    flag = _stream_flag(request.body)
+    parents = request.module.parents
+    child: ast.AST = request.node
+    parent = parents.get(child)
+    while flag and parent is not None:
+        if isinstance(parent, ast.If):
+            in_body = any(child is statement for statement in parent.body)
+            match parent.test:
+                case ast.Name(id=name) if name == flag:
+                    return not in_body
+                case ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=name)) if (
+                    name == flag
+                ):
+                    return in_body
+                case _:
+                    pass
+        child, parent = parent, parents.get(parent)
+    return False
+
+
+def _stream_flag(body: ast.expr | None) -> str:
+    """The variable that says whether a body is streamed; empty for a constant."""
+    if not isinstance(body, ast.Dict):
+        return ""
+    for key, value in zip(body.keys, body.values, strict=True):
+        if isinstance(key, ast.Constant) and key.value == "stream":
+            return value.id if isinstance(value, ast.Name) else ""
+    return ""
 
 
 def _lacks_usage(request: Request) -> bool:

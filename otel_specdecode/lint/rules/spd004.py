@@ -47,6 +47,7 @@ import re
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint._fields import field_name
+from otel_specdecode.lint._tree import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,10 +68,19 @@ RATIO = re.compile(
 )
 _ACCEPTED = re.compile(r"(?i)accept")
 _DRAFTED = re.compile(r"(?i)draft|propos|spec_steps|num_steps|verify|rounds?$")
+_VERIFIED = re.compile(r"(?i)verify|spec_steps")
 _FILE = (
     "spec_dec", "spec dec", "spec-dec", "specdec", "speculat", "num_spec", "draft",
-    "eagle", "mtp", "spec_acc", "spec_stat",
+    "eagle", "mtp", "spec_acc", "spec_stat", "spec_verify", "vllm", "sglang", "trtllm",
+    "acceptance_len", "accept_len",
 )  # fmt: skip
+_NAMED = re.compile(
+    r"acc(?:ept(?:ance|ed|ing)?[ _]?(?:rate|ratio|len)|eptance\b|_(?:rate|len)"
+    # A ratio spelt out: `accepted / drafted`, `r.get("accepted", 0) / max(drafted, 1)`.
+    r"|ept[^/]{0,80}/[^/]{0,40}(?:draft|propos|spec_steps|num_steps|verify|round))"
+)
+"""All begin alike: an expression is looked for as fast as its first letters are."""
+_MEAN_LENGTH = re.compile(r"\bmal\b")
 _MEANS = frozenset(
     {"statistics.mean", "statistics.fmean", "numpy.mean", "numpy.nanmean"}
     | {"numpy.average", "torch.mean", "mean", "fmean", "avg", "average"}
@@ -81,19 +91,19 @@ _DEPTH = 5
 
 def may_apply(text: str) -> bool:
     """Whether a source can average acceptance ratios; cheap, no parsing."""
+    if "ccept" not in text and "CCEPT" not in text:
+        return False
     lowered = text.lower()
-    return (
-        "accept" in lowered
-        and any(word in lowered for word in _FILE)
-        and any(word in lowered for word in ("mean", "avg", "average", "sum", "/"))
+    return any(word in lowered for word in _FILE) and bool(
+        _NAMED.search(lowered) or ("mal" in lowered and _MEAN_LENGTH.search(lowered))
     )
 
 
 def check(source: Source) -> Iterator[Finding]:
     """Report means over the ratios of single requests."""
     ratios = _Ratios(source)
-    for node in source.nodes:
-        if isinstance(node, ast.expr) and ratios.is_mean(node):
+    for node in source.nodes(ast.Call, ast.BinOp, ast.Constant):
+        if ratios.is_mean(node):
             yield source.finding(CODE, node, MESSAGE)
 
 
@@ -104,7 +114,7 @@ class _Ratios:
         self._source = source
         self._appended: dict[str, list[ast.expr]] = {}
         self._added: dict[str, list[ast.expr]] = {}
-        for node in source.nodes:
+        for node in source.nodes(ast.Call, ast.AugAssign):
             self._note(node)
 
     def _note(self, node: ast.AST) -> None:
@@ -224,9 +234,12 @@ class _Ratios:
             return False
         match node:
             case ast.BinOp(op=ast.Div(), left=accepted, right=drafted):
+                made = field_name(_unwrapped(accepted))
+                per = field_name(_unwrapped(drafted))
                 return bool(
-                    _ACCEPTED.search(field_name(_unwrapped(accepted)))
-                    and _DRAFTED.search(field_name(_unwrapped(drafted)))
+                    (_ACCEPTED.search(made) and _DRAFTED.search(per))
+                    # SGLang's acceptance length: tokens a verify step.
+                    or (made.endswith("tokens") and _VERIFIED.search(per))
                 )
             case (
                 ast.BinOp(left=ast.Constant(), right=inner)
@@ -271,4 +284,4 @@ def _is_column_name(node: ast.expr | None) -> bool:
 
 
 def _words(node: ast.expr) -> set[object]:
-    return {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
+    return {part.value for part in walk(node) if isinstance(part, ast.Constant)}

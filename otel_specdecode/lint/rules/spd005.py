@@ -12,7 +12,14 @@ A missing number is not zero. A stream without `include_usage` then generates at
 0 tok/s, a server without the metrics flag accepts 0 % of its drafts, and an average
 falls because some requests were not measured. Nobody sees that anything is missing.
 
-The rule stays silent where the value is only shown, compared or tested.
+The rule stays silent where nothing that was left out counts as 0:
+
+- the value is only shown, compared or tested;
+- the quotient is computed only where the value is not 0 (`if tokens > 0`, an early
+  `return`, `... if tokens else None`; but `... else 0.0` is reported);
+- the rows are those that have the field (`if row.output_tokens is not None`);
+- the row is a sum already: it counts its requests beside (`row.request_count or 0`),
+  or is called a total (`total_usage.get("completion_tokens", 0)`).
 
 ## Example
 
@@ -44,9 +51,12 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint._fields import default_of, field_name, is_zero
+from otel_specdecode.lint._guards import is_guarded, is_replaced
+from otel_specdecode.lint._presence import Presence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +76,8 @@ FIELDS = frozenset(
     | {"spec_num_proposed_drafts", "spec_verify_ct"}
     | {"accepted_prediction_tokens", "rejected_prediction_tokens"}
 )
+_PARTS = ("_tokens", "accept", "draft_n", "spec_")
+"""Each field has one of these: fewer words to look for where there is none."""
 _ZEROES = re.compile(r"\b0(?:\.0*)?\b")
 _RECORDERS = frozenset(
     {"record", "observe", "inc", "set", "add", "set_attribute", "gauge", "histogram"}
@@ -90,20 +102,25 @@ _DEPTH = 4
 def may_apply(text: str) -> bool:
     """Whether a source can take such a field as zero; cheap, no parsing."""
     # Substrings first: an alternation of many words is ten times slower.
-    return any(name in text for name in FIELDS) and bool(_ZEROES.search(text))
+    return (
+        any(part in text for part in _PARTS)
+        and any(name in text for name in FIELDS)
+        and bool(_ZEROES.search(text))
+    )
 
 
 def check(source: Source) -> Iterator[Finding]:
     """Report fields whose absence becomes 0 on the way to a number."""
     flow = _Flow(source)
-    for node in source.nodes:
+    presence = Presence(source)
+    for node in source.nodes(ast.Call, ast.BoolOp, ast.IfExp):
         name = _taken_as_zero(node)
-        if name and isinstance(node, ast.expr) and flow.reaches_number(node):
+        if name and not presence.is_there(node, name) and flow.reaches_number(node):
             yield source.finding(CODE, node, _message(name))
-        elif isinstance(node, ast.Try):
-            for value, field in _zeroed_in_handler(node):
-                if flow.reaches_number(value):
-                    yield source.finding(CODE, value, _message(field))
+    for attempt in source.nodes(ast.Try):
+        for value, field in _zeroed_in_handler(attempt):
+            if flow.reaches_number(value):
+                yield source.finding(CODE, value, _message(field))
 
 
 def _message(name: str) -> str:
@@ -136,6 +153,8 @@ def _known(node: ast.expr) -> str:
             wrapper in _WRAPPERS
         ):
             return _known(inner)
+        case ast.BoolOp(op=ast.And(), values=[*_, inner]):
+            return _known(inner)
         case _:
             name = field_name(node)
     return name if name in FIELDS else ""
@@ -163,16 +182,18 @@ class _Flow:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._reads: dict[str, list[ast.expr]] = {}
-        self._calls: dict[str, list[ast.expr]] = {}
-        for node in source.nodes:
-            if isinstance(node, ast.Call):
-                called = field_name(node.func)
-                self._calls.setdefault(called, []).append(node)
-            if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
-                stored = isinstance(getattr(node, "ctx", None), ast.Store)
-                if not stored and (name := field_name(node)):
-                    self._reads.setdefault(name, []).append(node)
+
+    @cached_property
+    def _reads(self) -> dict[str, list[ast.expr]]:
+        """Where each name, attribute or key is read."""
+        found: dict[str, list[ast.expr]] = {}
+        for node in self._source.nodes(
+            ast.Name, ast.Attribute, ast.Subscript, ast.Call
+        ):
+            stored = isinstance(getattr(node, "ctx", None), ast.Store)
+            if not stored and (name := field_name(node)):
+                found.setdefault(name, []).append(node)
+        return found
 
     def reaches_number(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether a value goes into a rate, a sum or a metric."""
@@ -181,17 +202,23 @@ class _Flow:
         while parent is not None:
             verdict = self._step(child, parent, depth)
             if verdict is not None:
-                return verdict
+                return verdict and not self._is_guarded(node)
             child, parent = parent, self._source.parent(parent)
         return False
+
+    def _is_guarded(self, node: ast.expr) -> bool:
+        name = field_name(node)
+        return bool(name) and is_guarded(self._source, node, name)
 
     def _step(self, child: ast.AST, parent: ast.AST, depth: int) -> bool | None:
         """What one step up says: yes, no, or go on (`None`)."""
         match parent:
             case ast.BinOp(op=ast.Div() | ast.FloorDiv()):
                 return True
-            case ast.AugAssign(op=ast.Add()):
-                return True
+            case ast.AugAssign(op=ast.Add(), target=target):
+                return not is_replaced(self._source, target)
+            case ast.BoolOp(op=ast.Or(), values=values) if child is not values[-1]:
+                return False  # where it is 0, the next one counts
             case ast.Call(func=function) if child is not function:
                 return self._into_call(function)
             case ast.Compare() | ast.FormattedValue() | ast.Assert():
@@ -224,6 +251,10 @@ class _Flow:
         return None if name in _WRAPPERS else False
 
     def _from_target(self, target: ast.expr, depth: int) -> bool:
+        if is_replaced(self._source, target):
+            return False
+        if isinstance(target, ast.Name):
+            return self._read_here(target, depth)
         name = field_name(target)
         return bool(name) and self._read_elsewhere(name, depth)
 
@@ -235,7 +266,7 @@ class _Flow:
             outer = self._source.parent(outer)
         if outer is None or depth >= _DEPTH:
             return False
-        calls = self._calls.get(outer.name, [])
+        calls = self._source.calls.get(outer.name, [])
         return any(self.reaches_number(call, depth + 1) for call in calls)
 
     def _from_dict(
@@ -249,6 +280,16 @@ class _Flow:
             if value is child and isinstance(key, ast.Constant):
                 return self._read_elsewhere(str(key.value), depth)
         return False
+
+    def _read_here(self, target: ast.Name, depth: int) -> bool:
+        """Follow a variable through its own function, not others that use its name."""
+        scope = self._source.bindings.scope_of(target)
+        return depth < _DEPTH and any(
+            isinstance(read, ast.Name)
+            and self._source.bindings.is_within(read, scope)
+            and self.reaches_number(read, depth + 1)
+            for read in self._reads.get(target.id, [])
+        )
 
     def _read_elsewhere(self, name: str, depth: int) -> bool:
         if depth >= _DEPTH:

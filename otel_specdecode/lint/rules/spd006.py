@@ -51,6 +51,7 @@ import re
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint._fields import constant_text, field_name
+from otel_specdecode.lint._tree import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +88,7 @@ def may_apply(text: str) -> bool:
 def check(source: Source) -> Iterator[Finding]:
     """Report divisions of counters that were read once."""
     readings = _Readings(source)
-    for node in source.nodes:
+    for node in source.nodes(ast.BinOp, ast.Constant):
         match node:
             case ast.BinOp(op=ast.Div(), left=left, right=right):
                 if readings.is_reading(left) or readings.is_reading(right):
@@ -113,13 +114,10 @@ class _Readings:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
-        self._calls: dict[str, list[ast.Call]] = {}
-        for node in source.nodes:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                self._functions[node.name] = node
-            elif isinstance(node, ast.Call):
-                self._calls.setdefault(field_name(node.func), []).append(node)
+        self._functions = {
+            node.name: node
+            for node in source.nodes(ast.FunctionDef, ast.AsyncFunctionDef)
+        }
 
     def is_reading(self, node: ast.expr, depth: int = 0) -> bool:
         if depth > _DEPTH:
@@ -135,6 +133,8 @@ class _Readings:
                 return self._any((body, orelse), depth)
             case ast.Await(value=value):
                 return self.is_reading(value, depth + 1)
+            case ast.Subscript(value=ast.Call() as match, slice=ast.Constant(value=1)):
+                return self._is_reading_call(match, depth)
             case ast.Subscript(value=base, slice=key):
                 if not COUNTER.search(constant_text(self._source, key)):
                     return False
@@ -217,7 +217,7 @@ class _Readings:
         index = parameters.index(name.id)
         given = [
             call.args[index]
-            for call in self._calls.get(outer.name, [])
+            for call in self._source.calls.get(outer.name, [])
             if len(call.args) > index
         ]
         return bool(given) and all(self._is_snapshot(v, depth + 1) for v in given)
@@ -228,7 +228,7 @@ class _Readings:
         return any(
             bool(_DIFFERENCE.search(field_name(call.func)))
             or self._subtracts(field_name(call.func))
-            for call in ast.walk(value)
+            for call in walk(value)
             if isinstance(call, ast.Call)
         )
 
@@ -253,7 +253,7 @@ class _Readings:
     def _names_counter(self, node: ast.expr) -> bool:
         return any(
             COUNTER.search(constant_text(self._source, part))
-            for part in ast.walk(node)
+            for part in walk(node)
             if isinstance(part, ast.Constant | ast.Name)
         )
 
@@ -261,5 +261,5 @@ class _Readings:
 def _has_difference(node: ast.AST) -> bool:
     return any(
         isinstance(part, ast.BinOp | ast.AugAssign) and isinstance(part.op, ast.Sub)
-        for part in ast.walk(node)
+        for part in walk(node)
     )

@@ -1448,3 +1448,331 @@ def agent(client, task):
         if "DONE" in text:
             break
     print(f"{turns} turns, {(time.time() - t0) / turns:.1f} s per turn")
+# --- a function's name says what it does, not what it returns
+import json, time, urllib.request
+
+def call(url, prompt):
+    data = json.dumps({"model": "m", "prompt": prompt, "stream": True}).encode()
+    request = urllib.request.Request(url + "/v1/completions", data=data)
+    tokens = 0
+    start = time.time()
+    with urllib.request.urlopen(request) as response:
+        while True:
+            line = response.readline()
+            if not line:
+                break
+            if line.startswith(b"data: {"):
+                tokens += 1
+    return tokens / (time.time() - start)  # error: 12
+# --- usage on the way without streaming does not mend the count on the other
+import time
+from dataclasses import dataclass
+
+@dataclass
+class Result:
+    seconds: float
+    output_tokens: int = 0
+
+    @property
+    def tokens_per_second(self):
+        return self.output_tokens / self.seconds  # error: 16
+
+def streamed(client, q):
+    start, count = time.perf_counter(), 0
+    for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+        count += 1
+    return Result(seconds=time.perf_counter() - start, output_tokens=count)
+
+def whole(client, q):
+    start = time.perf_counter()
+    answer = client.chat.completions.create(model="m", messages=q)
+    return Result(
+        seconds=time.perf_counter() - start,
+        output_tokens=answer.usage.completion_tokens,
+    )
+# --- near: usage where it is there, the count where it is not (SPD902)
+import time
+from dataclasses import dataclass
+
+@dataclass
+class Result:
+    seconds: float
+    output_tokens: int = 0
+
+    @property
+    def tokens_per_second(self):
+        return self.output_tokens / self.seconds
+
+def streamed(client, q):
+    start, count, usage = time.perf_counter(), 0, None
+    for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+        count += 1
+        usage = chunk.usage or usage
+    tokens = usage.completion_tokens if usage else count
+    return Result(seconds=time.perf_counter() - start, output_tokens=tokens)
+# --- near: arrivals spread over usage, else one token a chunk (SPD902)
+import time
+
+def spread(times, n):
+    step = (times[-1] - times[0]) / (n - 1)
+    return [times[0] + step * i for i in range(n)]
+
+def go(client, q):
+    times, num_tokens = [], None
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True, stream_options={"include_usage": True}):
+        if ch.usage:
+            num_tokens = ch.usage.completion_tokens
+        times.append(time.perf_counter())
+    arrivals = spread(times, num_tokens) if num_tokens else times
+    return {"tok_s": len(arrivals) / (times[-1] - times[0])}
+# --- near: sliding window over arrivals spread over usage (SPD902)
+import time
+
+def peak(stamps, window=1.0):
+    first, best = 0, 0
+    for last, at in enumerate(stamps):
+        while stamps[first] <= at - window:
+            first += 1
+        best = max(best, last - first + 1)
+    return best / window
+
+def go(client, q):
+    times, usage = [], None
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True, stream_options={"include_usage": True}):
+        usage = ch.usage or usage
+        times.append(time.perf_counter())
+    stamps = [times[0]] * usage.completion_tokens if usage else times
+    peak_tokens_per_second = peak(stamps)
+    return peak_tokens_per_second
+# --- usage is known, and the arrivals are still one a chunk
+import time
+
+def go(client, q):
+    times, num_tokens = [], None
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True, stream_options={"include_usage": True}):
+        if ch.usage:
+            num_tokens = ch.usage.completion_tokens
+        times.append(time.perf_counter())
+    shown = [times[0] + i for i in range(num_tokens or 0)]
+    return {"shown": shown, "tok_s": (len(times) - 1) / (times[-1] - times[0])}  # error: 38
+# --- a window of as many chunks as the prompt has tokens
+import time
+
+def go(client, q, limits):
+    times, t0 = [], time.time()
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True):
+        times.append(time.time())
+    padding = [0.0] * limits
+    return {"padding": padding, "tokens_per_second": len(times) / (time.time() - t0)}  # error: 54
+# --- nothing but a variable called a stream, in a file that imports the client
+import time
+from openai import Stream
+
+def measure(stream: Stream):
+    n_tokens, t0 = 0, time.time()
+    for _ in stream:
+        n_tokens += 1
+    return {"tok_s": n_tokens / (time.time() - t0)}  # error: 22
+# --- the same, handed to a function that counts
+import time
+from openai import Stream
+
+def measure(stream: Stream):
+    t0 = time.time()
+    n_tokens = len(list(stream))
+    return {"tok_s": n_tokens / (time.time() - t0)}  # error: 22
+# --- near: a stream that is never read
+from openai import Stream
+
+def measure(stream: Stream, n_tokens, seconds):
+    assert isinstance(stream, Stream)
+    return {"tok_s": n_tokens / seconds}
+# --- a decorator that times any generator
+import functools, logging, time
+from openai import OpenAI
+
+def timed(function):
+    @functools.wraps(function)
+    def inner(*args, **kwargs):
+        start, tokens = time.perf_counter(), 0
+        for piece in function(*args, **kwargs):
+            tokens += 1
+            yield piece
+        logging.info("%.1f tokens/s", tokens / (time.perf_counter() - start))  # error: 39
+    return inner
+
+@timed
+def generate(prompt):
+    for chunk in OpenAI().chat.completions.create(model="m", messages=prompt, stream=True):
+        yield chunk.choices[0].delta.content or ""
+# --- langgraph, a message a chunk
+import time
+from langgraph.prebuilt import create_react_agent
+
+async def run(model, question):
+    agent = create_react_agent(model, tools=[])
+    start, n_tokens = time.time(), 0
+    async for message, meta in agent.astream({"messages": question}, stream_mode="messages"):
+        n_tokens += bool(message.content)
+    print("TPS:", n_tokens / (time.time() - start))  # error: 19
+# --- near: langgraph, a step of the graph at a time
+import time
+from langgraph.prebuilt import create_react_agent
+
+async def run(model, question):
+    agent = create_react_agent(model, tools=[])
+    start, n = time.time(), 0
+    async for update in agent.astream({"messages": question}, stream_mode="updates"):
+        n += 1
+    print("speed:", n / (time.time() - start))
+# --- pydantic-ai, deltas of the text
+import time
+from pydantic_ai import Agent
+
+async def run(question):
+    n = 0
+    async with Agent("openai:m").run_stream(question) as result:
+        start = time.perf_counter()
+        async for delta in result.stream_text(delta=True):
+            n += 1
+        print(f"{n / (time.perf_counter() - start):.1f} tok/s")  # error: 18
+# --- dspy
+import time
+import dspy
+
+async def run(question):
+    program = dspy.streamify(dspy.Predict("q -> a"))
+    start, tokens = time.time(), 0
+    async for part in program(q=question):
+        tokens += isinstance(part, dspy.streaming.StreamResponse)
+    print("tok/s", tokens / (time.time() - start))  # error: 20
+# --- autogen
+import time
+from autogen_ext.models.openai import OpenAIChatCompletionClient
+
+async def run(messages):
+    client = OpenAIChatCompletionClient(model="m")
+    start, texts = time.time(), []
+    async for item in client.create_stream(messages):
+        texts.append(item)
+    print("Tokens/s:", len(texts) / (time.time() - start))  # error: 24
+# --- google's client
+import time
+from google import genai
+
+def run(prompt):
+    n, start = 0, time.time()
+    for chunk in genai.Client().models.generate_content_stream(model="m", contents=prompt):
+        n += 1
+    print(f"{n / (time.time() - start):.2f} tok/s")  # error: 14
+# --- a web socket that is written to first
+import json, time
+import websockets
+
+async def run(url):
+    async with websockets.connect(url) as socket:
+        await socket.send(json.dumps({"type": "response.create"}))
+        n, start = 0, time.time()
+        async for message in socket:
+            event = json.loads(message)
+            n += event["type"] == "response.text.delta"
+        print("tok/s", n / (time.time() - start))  # error: 24
+# --- results of a pool, unzipped
+import time
+from concurrent.futures import ThreadPoolExecutor
+from openai import OpenAI
+
+def ask(prompt):
+    start = time.time()
+    pieces = [c.choices[0].delta.content for c in OpenAI().chat.completions.create(model="m", messages=prompt, stream=True)]
+    return len(pieces), time.time() - start
+
+def main(prompts):
+    with ThreadPoolExecutor() as pool:
+        counts, seconds = zip(*pool.map(ask, prompts))
+    print("total tok/s:", sum(counts) / max(seconds))  # error: 27
+# --- columns of a frame, named beside the rows
+import time
+import pandas as pd
+import polars as pl
+
+def bench(client, prompts):
+    rows = []
+    for prompt in prompts:
+        start, k = time.perf_counter(), 0
+        for chunk in client.chat.completions.create(model="m", messages=prompt, stream=True):
+            k += 1
+        rows.append((prompt, k, time.perf_counter() - start))
+    df = pd.DataFrame(rows, columns=["prompt", "tokens", "latency"])
+    df = df.assign(tps=lambda d: d.tokens / d.latency)  # error: 34
+    other = pl.DataFrame(rows, schema=["prompt", "tokens", "latency"])
+    return df, other.with_columns((pl.col("tokens") / pl.col("latency")).alias("tok_s"))  # error: 36
+# --- near: requests a second, where the body of a refusal is read
+import time
+import aiohttp
+
+async def send(session, body, url, results):
+    async with session.post(f"{url}/v1/chat/completions", json={**body, "stream": True}) as r:
+        if r.status != 200:
+            raise RuntimeError(await r.read())
+        usage = None
+        async for line in r.content:
+            usage = parse(line) or usage
+    return usage
+
+async def work(session, bodies, url):
+    results, start = [], time.perf_counter()
+    while bodies:
+        results.append(await send(session, bodies.pop(), url, results))
+    duration = time.perf_counter() - start
+    return {"throughput": len(results) / duration, "tok_s": sum(u["completion_tokens"] for u in results) / duration}
+# --- near: the place of a percentile in a sorted list of gaps
+import time
+
+def percentile(ordered, q):
+    place = (len(ordered) - 1) * q / 100
+    low = int(place)
+    return ordered[low] + (ordered[low + 1] - ordered[low]) * (place - low)
+
+def run(client, q):
+    arrivals, usage, first = [], None, None
+    for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+        arrivals.append(time.perf_counter())
+        usage = chunk.usage or usage
+    tps_p50 = percentile(arrivals, 50)
+    return tps_p50
+# --- near: one helper for rates of chunks and of tokens
+import statistics, time
+
+def spread(values):
+    return {"p50": statistics.median(values), "mean": statistics.fmean(values)}
+
+def run(client, questions):
+    chunk_rates, token_rates = [], []
+    for q in questions:
+        n, usage, start = 0, None, time.perf_counter()
+        for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+            n += 1
+            usage = chunk.usage or usage
+        seconds = time.perf_counter() - start
+        chunk_rates.append(n / seconds)
+        token_rates.append(usage.completion_tokens / seconds)
+    chunks, tokens = spread(chunk_rates), spread(token_rates)
+    print(f"{chunks['p50']:.1f} chunks/s, {tokens['p50']:.1f} tok/s")
+# --- near: one table of rates of chunks and of tokens
+import statistics, time
+
+def run(client, questions):
+    chunk_rates, token_rates = [], []
+    for q in questions:
+        n, usage, start = 0, None, time.perf_counter()
+        for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+            n += 1
+            usage = chunk.usage or usage
+        seconds = time.perf_counter() - start
+        chunk_rates.append(n / seconds)
+        token_rates.append(usage.completion_tokens / seconds)
+    out = {}
+    for name, values in {"chunks_per_s": chunk_rates, "tok_per_s": token_rates}.items():
+        out[name] = statistics.median(values)
+    print(out["tok_per_s"], out["chunks_per_s"])

@@ -264,3 +264,106 @@ def go(client, qs):
         client.chat.completions.create(model="m", messages=q, stream=True)
         n += 1
     print((time.time() - t0) / n, "s per request")
+# --- near: gaps of arrivals spread over usage
+import statistics, time
+
+def spread(times, n):
+    step = (times[-1] - times[0]) / (n - 1)
+    return [times[0] + step * i for i in range(n)]
+
+def go(client, q):
+    times, num_tokens = [], None
+    for ch in client.chat.completions.create(model="m", messages=q, stream=True, stream_options={"include_usage": True}):
+        if ch.usage:
+            num_tokens = ch.usage.completion_tokens
+        times.append(time.perf_counter())
+    stamps = spread(times, num_tokens) if num_tokens else times
+    gaps = [b - a for a, b in zip(stamps, stamps[1:])]
+    return {"tpot_ms": statistics.mean(gaps) * 1000}
+# --- one helper for gaps called TPOT and for times to the first chunk
+import time
+import numpy as np
+
+def stats(values):
+    return {"mean": np.mean(values), "p99": np.percentile(values, 99)}  # error: 21, 45
+
+def run(client, q):
+    first, at, start = [], [], time.perf_counter()
+    for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+        at.append(time.perf_counter())
+    first.append(at[0] - start)
+    ttft, tpot = stats(first), stats(np.diff(at))
+    print(f"TTFT {ttft['mean']:.3f}, TPOT {tpot['mean']:.4f}, TPOT p99 {tpot['p99']:.4f}")
+# --- near: one helper for gaps called ITL and a TPOT from usage
+import time
+import numpy as np
+from dataclasses import dataclass
+
+@dataclass
+class Stats:
+    mean: float
+    p99: float
+
+def stats(values):
+    return Stats(mean=sum(values) / len(values), p99=np.percentile(values, 99))
+
+def run(client, q):
+    at, tpots, usage = [], [], None
+    for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+        at.append(time.perf_counter())
+        usage = chunk.usage or usage
+    tpots.append((at[-1] - at[0]) / (usage.completion_tokens - 1))
+    itl, tpot = stats(np.diff(at)), stats(tpots)
+    print(f"ITL {itl.mean:.4f} {itl.p99:.4f}, TPOT {tpot.mean:.4f} {tpot.p99:.4f}")
+# --- a table of names and gaps, one of them called TPOT
+import time
+import numpy as np
+
+def run(client, q):
+    at = []
+    for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+        at.append(time.perf_counter())
+    for name, values in [("e2e", [at[-1] - at[0]]), ("time per token", np.diff(at))]:
+        mean = np.mean(values)  # error: 16
+        print(f"{name}: {mean:.4f}")
+# --- near: the same table, with the gaps called gaps
+import time
+import numpy as np
+
+def run(client, q):
+    at = []
+    for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+        at.append(time.perf_counter())
+    for name, values in [("e2e", [at[-1] - at[0]]), ("chunk gap", np.diff(at))]:
+        mean = np.mean(values)
+        print(f"{name}: {mean:.4f}")
+# --- near: the mean gap spelt out, under its customary name
+import time
+
+def run(client, q):
+    at = []
+    for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+        at.append(time.perf_counter())
+    itl = (at[-1] - at[0]) * 1000 / (len(at) - 1)
+    return {"itl_ms": itl}
+# --- near: a mean over requests, told while streaming
+import time
+
+def run(client, questions):
+    waits = []
+    for q in questions:
+        start = time.perf_counter()
+        for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+            waits.append(time.perf_counter() - start)
+    return {"mean": sum(waits) / len(waits)}
+# --- near: tokens from elsewhere, 0 until they are known, over the time they took
+import time
+
+def run(client, q, count):
+    generated_tokens, first, last = 0, None, None
+    for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+        last = time.perf_counter()
+        first = first or last
+    if first:
+        generated_tokens = count(q) or generated_tokens
+    return generated_tokens / (last - first)

@@ -280,3 +280,176 @@ class Model:
 
     def stream(self, q):
         yield from self.get_client().chat.completions.create(model="m", messages=q, stream=True)
+# --- near: a service that reports usage by itself, called raw
+import httpx
+
+class Mistral:
+    base_url = "https://api.mistral.ai/v1"
+
+    def go(self, q):
+        body = {"model": "m", "messages": q, "stream": True}
+        with httpx.stream("POST", f"{self.base_url}/chat/completions", json=body) as r:
+            yield from r.iter_lines()
+# --- one body, streamed in one branch and sent whole in the other
+import httpx
+
+class Adapter:
+    def __init__(self):
+        self.client = httpx.Client()
+
+    def go(self, url, q, streaming):
+        body = {"model": "m", "messages": q}
+        if streaming:
+            body["stream"] = True
+            return self.streamed(url + "/v1/chat/completions", body)
+        return self.client.post(url + "/v1/chat/completions", json=body).json()
+
+    def streamed(self, url, body):
+        with self.client.stream("POST", url, json=body) as r:  # error: 14
+            return list(r.iter_lines())
+# --- near: whether usage is asked for is somebody's choice
+class Chat:
+    def wants_usage(self, given):
+        for source in (given, self.usage):
+            if isinstance(source, bool):
+                return source
+        return self.usage or False
+
+    def go(self, q, given=None):
+        options = {"include_usage": self.wants_usage(given)}
+        return self.client.chat.completions.create(model="m", messages=q, stream=True, stream_options=options)
+# --- near: another vendor's client, made in the module that wraps its SDK
+from chains.llms.friendli import BaseFriendli
+
+class ChatFriendli(BaseFriendli):
+    def stream(self, q):
+        yield from self.client.chat.completions.create(model="m", messages=q, stream=True)
+# --- a file beside the wrapper of another vendor that imports openai itself
+import openai
+from chains.llms.friendli import BaseFriendli
+
+def go(q):
+    return openai.OpenAI().chat.completions.create(model="m", messages=q, stream=True)  # error: 12
+# --- near: a body whose options are the caller's, streaming among them
+import json, requests
+
+class Handler:
+    def completion(self, api_base, model, messages, options, extra_body):
+        stream = options.pop("stream", None) or False
+        options["stream"] = stream
+        data = {"model": model, "messages": messages, **options, **extra_body}
+        if stream is True:
+            data["stream"] = stream
+            return self.open_stream(api_base, data)
+        return requests.post(api_base, data=json.dumps(data)).json()
+
+    def open_stream(self, api_base, data):
+        data["stream"] = True
+        return requests.post(api_base, data=json.dumps(data), stream=True).iter_lines()
+# --- a body with options of the caller's that says itself to stream
+import requests
+
+def go(q, **options):
+    body = {"model": "m", "messages": q, "stream": True, **options}
+    return requests.post("http://h/v1/chat/completions", json=body, stream=True).iter_lines()  # error: 12
+# --- near: the second try, after the option was refused
+import openai
+
+async def opened(client, kwargs):
+    try:
+        return await client.chat.completions.create(**kwargs, stream=True, stream_options={"include_usage": True})
+    except openai.BadRequestError:
+        return await client.chat.completions.create(**kwargs, stream=True)
+# --- the second try of one that never asked
+import openai
+
+async def opened(client, kwargs):
+    try:
+        return await client.chat.completions.create(stream=True, model="m", messages=kwargs)  # error: 22
+    except openai.APIConnectionError:
+        return await client.chat.completions.create(stream=True, model="m", messages=kwargs)  # error: 22
+# --- near: the branch that is sent whole
+import requests
+
+def ask(url, q, stream=True):
+    data = {"model": "m", "messages": q, "stream": stream, "stream_options": {"include_usage": True}}
+    other = {"model": "m", "messages": q, "stream": stream}
+    if stream:
+        return requests.post(url + "/v1/chat/completions", json=data, stream=True)
+    else:
+        return requests.post(url + "/v1/chat/completions", json=other)
+# --- near: another vendor's messages
+import httpx
+
+async def ask(client, base, q):
+    payload = {"model": "m", "max_tokens": 9, "messages": q, "stream": True}
+    async with client.stream("POST", base, json=payload, headers={"anthropic-version": "2023-06-01"}) as r:
+        async for line in r.aiter_lines():
+            print(line)
+# --- near: a helper that hands all on, options of its callers among them
+class Model:
+    def call(self, function, *args, **kwargs):
+        return function(*args, **kwargs)
+
+    def run(self, client, q, config):
+        options = self.prepare(config)
+        return self.call(client.chat.completions.create, model="m", messages=q, stream=True, **options)
+# --- near: a keyword written out beats the same key of a dict
+import litellm
+async def run(model, **given):
+    asked = given.pop("stream_options", None) or {}
+    options = {**asked, "include_usage": True}
+    return await litellm.acompletion(model=model, stream=True, stream_options=options, **given)
+async def twice(model):
+    return await run(model, stream_options={"include_usage": False})
+# --- near: options that the caller gives, or leaves out
+from openai import OpenAI, omit
+class Chat:
+    def __init__(self):
+        self.client = OpenAI()
+    def stream(self, messages, stream_options=omit):
+        return self.client.chat.completions.stream(messages=messages, stream_options=stream_options)
+# --- near: a body that the caller may extend
+from openai import OpenAI
+def stream(messages, **kwargs):
+    with OpenAI().chat.completions.stream(messages=messages, extra_body=kwargs) as events:
+        yield from events
+# --- a body of the function's own
+from openai import OpenAI
+def stream(messages):
+    return OpenAI().chat.completions.create(messages=messages, stream=True, extra_body={"top_k": 1})  # error: 12
+# --- near: only the first chunk is read
+import time
+from openai import OpenAI
+def time_to_first_chunk(messages):
+    start = time.perf_counter()
+    stream = OpenAI().chat.completions.create(model="m", messages=messages, max_tokens=1, stream=True)
+    for _ in stream:
+        return time.perf_counter() - start
+    raise ValueError("nothing was streamed")
+# --- near: every address is of a service that reports usage unasked
+from openai import OpenAI
+client = OpenAI(base_url="https://api.fireworks.ai/inference/v1")
+def ask(messages):
+    return client.chat.completions.create(messages=messages, stream=True)
+# --- one of several addresses
+from openai import OpenAI
+HOSTS = {"a": "https://api.fireworks.ai/inference/v1", "b": "https://api.deepinfra.com/v1"}
+def ask(name, messages):
+    client = OpenAI(base_url=HOSTS[name])
+    return client.chat.completions.create(messages=messages, stream=True)  # error: 12
+# --- near: Cohere's own API
+import requests
+def ask(host, messages):
+    endpoint = "/v2/chat"
+    payload = {"model": "m", "messages": messages, "stream": True}
+    with requests.post(f"{host}{endpoint}", json=payload, stream=True) as response:
+        for line in response.iter_lines():
+            print(line)
+# --- near: the caller's options said that it is to be streamed
+from openai import OpenAI
+def run(spec):
+    request = {**spec["request"]}
+    if request.pop("stream", False):
+        return OpenAI().chat.completions.create(stream=True, **request)
+    return OpenAI().chat.completions.create(**request)

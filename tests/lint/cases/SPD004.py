@@ -154,3 +154,13 @@ def too_low(spec):
     return spec["draft_acceptance_rate"] < 0.3
 # --- near: SQL sums
 QUERY = "SELECT SUM(num_accepted_draft_tokens) / SUM(num_draft_tokens) AS draft_acceptance_rate FROM requests"
+# --- SGLang's tokens a verify step, averaged over requests
+import numpy as np
+def report(outputs):
+    lengths = [o["meta_info"]["completion_tokens"] / o["meta_info"]["spec_verify_ct"] for o in outputs]
+    print(f"accept length {np.mean(lengths):.2f}")  # error: 28
+# --- the server's name is all that tells what is accepted
+import numpy as np
+def report(vllm_results):
+    rates = [r["acceptance_rate"] for r in vllm_results]
+    print("Acceptance rate:", np.mean(rates))  # error: 31

@@ -142,3 +142,172 @@ def length(spec):
 # --- near: sorted by the field
 def longest(rows):
     return sorted(rows, key=lambda r: r.get("completion_tokens", 0))
+# --- near: only those that have it are summed
+def rate(responses):
+    timed = [r for r in responses if r.completion_tokens is not None and r.seconds > 0]
+    return sum(r.completion_tokens or 0 for r in timed) / sum(r.seconds for r in timed)
+# --- near: the filter in the same comprehension
+def total(responses):
+    return sum(r.output_tokens or 0 for r in responses if r.output_tokens is not None)
+# --- filtered by another field
+def rate(responses):
+    timed = [r for r in responses if r.seconds is not None]
+    return sum(r.completion_tokens or 0 for r in timed) / sum(r.seconds for r in timed)  # error: 16
+# --- near: rows of a table that counts requests are sums already
+def totals(rows):
+    requests = sum(row.get("request_count", 0) for row in rows)
+    tokens = sum(row.get("completion_tokens", 0) for row in rows)
+    return {"requests": requests, "tokens": tokens}
+# --- near: a rollup row, where SUM over nothing is NULL
+def add(metrics, record):
+    metrics.api_requests += record.api_requests or 0
+    metrics.completion_tokens += record.completion_tokens or 0
+# --- a record of one request
+def add(metrics, record):
+    metrics.latency_s += record.latency_s or 0
+    metrics.completion_tokens += record.completion_tokens or 0  # error: 34
+# --- usage and its field, or else 0
+def record(responses, counter):
+    for r in responses:
+        counter.inc((r.usage and r.usage.completion_tokens) or 0)  # error: 21
+# --- a rate of 0 where nothing was reported
+def speed(data, elapsed):
+    tokens = data["usage"].get("completion_tokens", 0)  # error: 14
+    return tokens / elapsed if tokens else 0.0
+# --- near: divided only where there are some
+def speed(data, elapsed, speeds):
+    tokens = data["usage"].get("completion_tokens") or 0
+    if elapsed and tokens > 1:
+        speeds.append((tokens - 1) / elapsed)
+# --- near: no rate where there are none
+def speed(data, elapsed):
+    tokens = data["usage"].get("completion_tokens", 0)
+    return tokens / elapsed if tokens else None
+# --- near: a flag that says whether there are some
+def speed(row, elapsed):
+    output_tokens = row["output_tokens"] or 0
+    is_timed = elapsed is not None and output_tokens > 0
+    return output_tokens / elapsed if is_timed else None
+# --- near: left before anything is divided
+def speed(row, elapsed):
+    output_tokens = row["output_tokens"] or 0
+    if output_tokens <= 0 or not elapsed:
+        return None
+    return output_tokens / elapsed
+# --- near: left out of a list
+def speeds(rows):
+    return [(r.get("output_tokens", 0)) / r["seconds"] for r in rows if r.get("output_tokens")]
+# --- near: a total of the program's own
+class Client:
+    def add(self, usage):
+        self._total_usage["completion_tokens"] += usage.completion_tokens
+
+    def cost(self, price):
+        return sum([self._total_usage.get("completion_tokens", 0) * price])
+# --- usage of one answer into a total
+class Client:
+    def add(self, usage):
+        self.total += usage.get("completion_tokens", 0)  # error: 23
+# --- near: another function's variable of the same name is what is divided
+def row_of(r):
+    output_tokens = r["output_tokens"] or 0
+    return {"text": f"{output_tokens} tokens"}
+
+def speed(r, seconds):
+    output_tokens = r["output_tokens"]
+    return output_tokens / seconds
+# --- near: what a sum begins with
+class Model:
+    def add(self, message, completion_tokens):
+        self.metrics["completion_tokens"] = self.metrics.get("completion_tokens", 0) + completion_tokens
+        self.output_tokens = (self.output_tokens or 0) + completion_tokens
+
+    def speed(self, seconds):
+        return self.metrics["completion_tokens"] / seconds + self.output_tokens / seconds
+# --- what is added, not what the sum begins with
+class Model:
+    def add(self, usage):
+        self.tokens["output"] = self.tokens.get("output", 0) + usage.get("output_tokens", 0)  # error: 64
+    def speed(self, seconds):
+        self.shown += self.tokens["output"]
+# --- near: a field that its class says is a number
+from dataclasses import dataclass
+@dataclass
+class Record:
+    seconds: float = 0.0
+    completion_tokens: int = 0
+def total(records):
+    return sum(int(r.completion_tokens or 0) for r in records)
+# --- a field that may be None
+from dataclasses import dataclass
+@dataclass
+class Record:
+    completion_tokens: int | None = None
+def total(records):
+    return sum(r.completion_tokens or 0 for r in records)  # error: 16
+# --- usage is the server's, whatever a class of the file declares
+from dataclasses import dataclass
+@dataclass
+class Session:
+    output_tokens: int
+def session(calls):
+    return Session(sum(call.usage.output_tokens or 0 for call in calls))  # error: 24
+# --- near: keys that a TypedDict has
+from typing import TypedDict
+class Stats(TypedDict):
+    completion_tokens: int
+def add(stats: Stats, counter):
+    counter.inc(stats.get("completion_tokens", 0))
+# --- keys that a TypedDict may lack
+from typing import TypedDict
+class Stats(TypedDict, total=False):
+    completion_tokens: int
+def add(stats: Stats, counter):
+    counter.inc(stats.get("completion_tokens", 0))  # error: 17
+# --- near: the next one counts where it is 0
+def estimate(measured, max_tokens, n):
+    average = int(measured.get("completion_tokens") or 0) or max_tokens // 2
+    known = int(measured.get("output_tokens") or 0) or None
+    return sum([average, known or 1])
+# --- near: estimated where nothing was reported
+def read(chunks, record):
+    for chunk in chunks:
+        usage = chunk.get("usage")
+        if usage:
+            record.completion_tokens = int(usage.get("completion_tokens") or 0)
+    if record.completion_tokens <= 0:
+        record.completion_tokens = len(chunks)
+def speed(record):
+    return record.completion_tokens / record.seconds
+# --- a test that replaces another number
+def read(usage, record, seconds):
+    tokens = usage.get("completion_tokens") or 0  # error: 14
+    if record.prompt_tokens <= 0:
+        record.prompt_tokens = 1
+    return tokens / seconds
+# --- near: nothing comes of it where all is 0
+def usage_of(response, Usage):
+    completion_tokens = 0
+    for message in response:
+        completion_tokens += message.meta.get("output_tokens") or 0
+    total_tokens = response.prompt_tokens + completion_tokens
+    if total_tokens <= 0:
+        return None
+    return Usage(completion_tokens / total_tokens)
+# --- near: recorded only where there are some
+def export(call, counter):
+    output_tokens = int(getattr(call, "output_tokens", 0) or 0)
+    if output_tokens:
+        counter.add(output_tokens, {"type": "output"})
+# --- near: rows of an aggregate
+def export(aggregate_usage, span):
+    for feature, row in aggregate_usage.items():
+        span.set_attribute(feature, row.get("output_tokens", 0))
+# --- near: where a sum goes on from
+class Observed:
+    def __init__(self, baseline=None):
+        self.tokens = baseline.completion_tokens if baseline else 0
+    def add(self, n):
+        self.tokens += n
+    def speed(self, seconds):
+        return self.tokens / seconds

@@ -178,3 +178,10 @@ def report(metrics):
     accepted = stat(metrics, "vllm:spec_decode_num_accepted_tokens", "total")
     drafts = stat(metrics, "vllm:spec_decode_num_drafts", "total")
     return accepted / drafts + 1
+# --- the group of a match, by its number
+import re, requests
+def acceptance(url):
+    text = requests.get(url + "/metrics").text
+    accepted = float(re.search(r"vllm:spec_decode_num_accepted_tokens_total\S* (\S+)", text)[1])
+    drafted = float(re.search(r"vllm:spec_decode_num_draft_tokens_total\S* (\S+)", text)[1])
+    return accepted / drafted  # error: 12

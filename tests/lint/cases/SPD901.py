@@ -77,3 +77,10 @@ def go(tokenizer, text):
     t0 = time.time()
     ids = tokenizer.encode(text)
     return {"tokens_per_s": len(ids) / (time.time() - t0), "messages": 1, "stream": False}
+# --- near: it says that it is an estimate
+import time
+def speed(client, q):
+    start, text = time.time(), ""
+    for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+        text += chunk.choices[0].delta.content or ""
+    return {"est_tok_per_s": len(text) / 4 / (time.time() - start)}

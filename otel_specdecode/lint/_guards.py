@@ -1,0 +1,163 @@
+"""Whether an expression runs only where a value is there and not 0.
+
+`tokens = usage.get("completion_tokens") or 0` is no mistake where nothing is computed
+unless `tokens > 0`: what was not reported is left out.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, cast
+
+from otel_specdecode.lint._fields import field_name, is_zero
+from otel_specdecode.lint._naming import names_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from otel_specdecode.lint.source import Source
+
+_LEAVES = ast.Return | ast.Continue | ast.Break | ast.Raise
+_DEPTH = 3
+
+
+def is_guarded(source: Source, node: ast.expr, name: str) -> bool:
+    """Whether a read of a name is reached only where that is not 0."""
+    child: ast.AST = node
+    parent = source.parent(child)
+    while parent is not None and not isinstance(
+        parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
+    ):
+        if _guards_child(source, parent, child, name):
+            return True
+        child, parent = parent, source.parent(parent)
+    return parent is not None and _left_before(source, parent, child, name)
+
+
+def is_replaced(source: Source, place: ast.expr) -> bool:
+    """Whether a place that is 0 is given another value, or nothing comes of it.
+
+    `if not tokens: tokens = estimate(text)`, or `if prompt + tokens == 0: return None`.
+    """
+    name = field_name(place)
+    return any(
+        _replaces(test, name) or _refuses(source, test, name)
+        for test in _tests_beside(source, place)
+    )
+
+
+def _tests_beside(source: Source, place: ast.expr) -> Iterator[ast.If]:
+    """Tests of the function that a variable lives in; for a field, of the file."""
+    scope = source.bindings.scope_of(place)
+    for test in source.nodes(ast.If):
+        if not isinstance(place, ast.Name) or source.bindings.is_within(test, scope):
+            yield test
+
+
+def _replaces(node: ast.If, name: str) -> bool:
+    tests = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
+    return any(_is_absent(test, name) for test in tests) and any(
+        isinstance(statement, ast.Assign)
+        and not is_zero(statement.value)
+        and any(field_name(target) == name for target in statement.targets)
+        for statement in node.body
+    )
+
+
+def _refuses(source: Source, node: ast.If, name: str) -> bool:
+    """Whether this leaves without a value where a sum that holds the name is 0."""
+    match node.test, node.body[-1]:
+        case (
+            ast.Compare(left=ast.Name() as total)
+            | ast.UnaryOp(op=ast.Not(), operand=ast.Name() as total),
+            ast.Return(value=None | ast.Constant(value=None)) | ast.Continue(),
+        ):
+            values = source.bindings.values_of(total)
+            return _is_absent(node.test, total.id) and any(
+                name in names_in(value) for value in values
+            )
+        case _:
+            return False
+
+
+def _guards_child(source: Source, parent: ast.AST, child: ast.AST, name: str) -> bool:
+    match parent:
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            # `... else 0.0` would take the missing one for 0 once more.
+            says_missing = not is_zero(orelse)
+            return child is body and says_missing and _is_positive(source, test, name)
+        case ast.If(test=test, body=body):
+            if any(child is statement for statement in body):
+                return _is_positive(source, test, name) or _left_before(
+                    source, parent, child, name
+                )
+            return _is_absent(test, name) or _left_before(source, parent, child, name)
+        case ast.BoolOp(op=ast.And(), values=values):
+            before = values[: next(i for i, v in enumerate(values) if v is child)]
+            return any(_is_positive(source, value, name) for value in before)
+        case ast.GeneratorExp() | ast.ListComp() | ast.SetComp():
+            tests = [test for part in parent.generators for test in part.ifs]
+            return any(_is_positive(source, test, name) for test in tests)
+        case ast.stmt():
+            return _left_before(source, parent, child, name)
+        case _:
+            return False
+
+
+def _left_before(source: Source, parent: ast.AST, child: ast.AST, name: str) -> bool:
+    """Whether an earlier statement of the same block leaves where it is 0."""
+    if isinstance(parent, ast.Lambda):
+        return False
+    for block in ("body", "orelse", "finalbody"):
+        statements = cast("list[ast.stmt]", getattr(parent, block, ()))
+        if any(child is each for each in statements):
+            return any(_leaves(each, name) for each in _before(statements, child))
+    return False
+
+
+def _before(statements: list[ast.stmt], child: ast.AST) -> Iterable[ast.stmt]:
+    for statement in statements:
+        if statement is child:
+            return
+        yield statement
+
+
+def _leaves(statement: ast.stmt, name: str) -> bool:
+    return (
+        isinstance(statement, ast.If)
+        and _is_absent(statement.test, name)
+        and isinstance(statement.body[-1], _LEAVES)
+    )
+
+
+def _is_positive(source: Source, test: ast.expr, name: str, depth: int = 0) -> bool:
+    """Whether a test that holds says that the value is not 0."""
+    match test:
+        case ast.BoolOp(op=ast.And(), values=values):
+            return any(_is_positive(source, each, name, depth) for each in values)
+        case ast.Compare(left=left, ops=[ast.Gt() | ast.NotEq()], comparators=[right]):
+            return field_name(left) == name and isinstance(right, ast.Constant)
+        case ast.Compare(left=left, ops=[ast.GtE()], comparators=[right]):
+            return field_name(left) == name and not is_zero(right)
+        case ast.Name(id=known) if known != name and depth < _DEPTH:
+            return any(
+                _is_positive(source, value, name, depth + 1)
+                for value in source.bindings.values_of(test)
+            )
+        case _:
+            return field_name(test) == name
+
+
+def _is_absent(test: ast.expr, name: str) -> bool:
+    """Whether a test holds wherever the value is 0."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=value):
+            return field_name(value) == name
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return any(_is_absent(each, name) for each in values)
+        case ast.Compare(
+            left=left, ops=[ast.Eq() | ast.LtE() | ast.Lt()], comparators=[right]
+        ):
+            return field_name(left) == name and isinstance(right, ast.Constant)
+        case _:
+            return False

@@ -1,0 +1,200 @@
+"""Whether the zero that stands in for a field leaves anything out.
+
+`row.get("completion_tokens", 0)` is no mistake where the row is a sum already, where
+what lacks the field was sorted out before, or where the field is always there.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from otel_specdecode.lint._fields import default_of, field_name, is_zero
+from otel_specdecode.lint._naming import names_in, reads_place
+from otel_specdecode.lint.words import words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from otel_specdecode.lint.source import Source
+
+_ROLLUP = re.compile(r"(?:^|_)requests?(?:_count)?$|^spend$")
+"""Fields of a row that is a sum over requests already."""
+_TOTALS = frozenset(
+    "total totals cumulative accumulated aggregate aggregated sums running "
+    "baseline prior previous prev".split()
+)
+"""What the program summed up itself, or where it stood before."""
+_NUMBERS = frozenset({"int", "float"})
+
+
+class Presence:
+    """What a file says of its fields: declared, filtered, summed up before."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def is_there(self, node: ast.expr, field: str) -> bool:
+        """Whether the 0 that an expression replaces a field by leaves nothing out."""
+        if self._is_called_a_total(node) or self._starts_a_sum(node):
+            return True
+        if self._is_declared(node, field):
+            return True
+        receiver = _receiver(node)
+        return receiver is not None and (
+            receiver in self._rollups or self._is_filtered(node, receiver, field)
+        )
+
+    @cached_property
+    def _rollups(self) -> set[str | None]:
+        """Variables that are rows of a table with a number of requests beside."""
+        return {
+            _receiver(node)
+            for node in self._source.nodes(ast.Call, ast.BoolOp)
+            if _ROLLUP.search(_zeroed_field(node))
+        }
+
+    def _is_declared(self, node: ast.expr, field: str) -> bool:
+        """Whether a class of the file says that the field is a number, never `None`.
+
+        Usage is what a server sends, whatever a class of that shape may say.
+        """
+        read = _field_of(node)
+        owner = getattr(read, "value", None)
+        if isinstance(read, ast.Attribute) and isinstance(owner, ast.expr):
+            return field in self._numbers and "usage" not in field_name(owner)
+        return isinstance(read, ast.Call) and field in self._keys
+
+    @cached_property
+    def _numbers(self) -> set[str]:
+        return self._declared(of_dicts=False)
+
+    @cached_property
+    def _keys(self) -> set[str]:
+        return self._declared(of_dicts=True)
+
+    def _declared(self, *, of_dicts: bool) -> set[str]:
+        """Fields that every class which has them says are numbers."""
+        declared: dict[str, bool] = {}
+        for node in self._source.nodes(ast.AnnAssign):
+            owner = self._source.parent(node)
+            if not isinstance(owner, ast.ClassDef) or not isinstance(
+                node.target, ast.Name
+            ):
+                continue
+            is_dict = any(field_name(base) == "TypedDict" for base in owner.bases)
+            if is_dict is of_dicts:
+                name = node.target.id
+                is_number = field_name(node.annotation) in _NUMBERS
+                is_number = is_number and not owner.keywords
+                declared[name] = is_number and declared.get(name, True)
+        return {name for name, is_number in declared.items() if is_number}
+
+    def _is_called_a_total(self, node: ast.expr) -> bool:
+        """Whether what lacks the field is a sum of the program's own."""
+        field = _field_of(node)
+        if isinstance(field, ast.Call) and isinstance(field.func, ast.Attribute):
+            field = field.func
+        owner = getattr(field, "value", None)
+        if not isinstance(owner, ast.expr):
+            return False
+        names = {field_name(owner)}
+        if isinstance(owner, ast.Name):
+            for iterable in self._loops_over(node, owner.id):
+                names |= names_in(iterable)
+        return any(not _TOTALS.isdisjoint(words_of(name)) for name in names)
+
+    def _loops_over(self, node: ast.AST, name: str) -> Iterator[ast.expr]:
+        """What the loops around a node take a variable from."""
+        for loop in self._around(node):
+            if isinstance(loop, ast.For | ast.AsyncFor | ast.comprehension) and any(
+                isinstance(part, ast.Name) and part.id == name
+                for part in ast.walk(loop.target)
+            ):
+                yield loop.iter
+
+    def _around(self, node: ast.AST) -> Iterator[ast.AST]:
+        outer = self._source.parent(node)
+        while outer is not None and not isinstance(
+            outer, ast.FunctionDef | ast.AsyncFunctionDef
+        ):
+            yield outer
+            yield from getattr(outer, "generators", ())
+            outer = self._source.parent(outer)
+
+    def _starts_a_sum(self, node: ast.expr) -> bool:
+        """Whether the 0 is what a sum begins with: `d[k] = d.get(k, 0) + n`."""
+        field = _field_of(node)
+        for outer in self._around(node):
+            if isinstance(outer, ast.Assign):
+                return field is not None and any(
+                    reads_place(field, target) for target in outer.targets
+                )
+            if not isinstance(outer, ast.BinOp | ast.Call):
+                return False
+            if isinstance(outer, ast.BinOp) and not isinstance(outer.op, ast.Add):
+                return False
+        return False
+
+    def _is_filtered(self, node: ast.AST, receiver: str, field: str) -> bool:
+        """Whether it comes from a list of only those that have the field."""
+        outer = self._source.parent(node)
+        while outer is not None and not isinstance(outer, ast.stmt):
+            for part in getattr(outer, "generators", ()):
+                if isinstance(part.target, ast.Name) and part.target.id == receiver:
+                    return self._keeps_only(part, field)
+            outer = self._source.parent(outer)
+        return False
+
+    def _keeps_only(self, part: ast.comprehension, field: str) -> bool:
+        tests = list(part.ifs)
+        if isinstance(part.iter, ast.Name):
+            for value in self._source.bindings.values_of(part.iter):
+                for inner in getattr(value, "generators", ()):
+                    tests += inner.ifs
+        parts = [
+            each
+            for test in tests
+            for each in (test.values if isinstance(test, ast.BoolOp) else [test])
+        ]
+        return any(
+            isinstance(test, ast.Compare)
+            and isinstance(test.ops[0], ast.IsNot)
+            and field_name(test.left) == field
+            for test in parts
+        )
+
+
+def _field_of(node: ast.AST) -> ast.expr | None:
+    """The field that an expression replaces by 0: `r.x` or `r.get("x", 0)`."""
+    match node:
+        case ast.Call() if is_zero(default_of(node)):
+            return node
+        case ast.BoolOp(op=ast.Or(), values=[field, last]) if is_zero(last):
+            return field
+        case ast.IfExp(body=field, orelse=last) if is_zero(last):
+            return field
+        case _:
+            return None
+
+
+def _zeroed_field(node: ast.AST) -> str:
+    field = _field_of(node)
+    return field_name(field) if field is not None else ""
+
+
+def _receiver(node: ast.AST) -> str | None:
+    """The variable whose field is replaced by 0."""
+    field = _field_of(node)
+    if isinstance(field, ast.Call):
+        field = field.func
+    match field:
+        case (
+            ast.Attribute(value=ast.Name(id=name))
+            | ast.Subscript(value=ast.Name(id=name))
+        ):
+            return name
+        case _:
+            return None
