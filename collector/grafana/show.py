@@ -25,9 +25,10 @@ def render(
     minutes: float,
     rate_interval: str = "1m",
     refresh_s: int | None = None,
+    end: float | None = None,
 ) -> str:
-    """The page of the last minutes, as HTML."""
-    end = time.time()
+    """The page of the minutes before `end` (Unix seconds; `None` is now), as HTML."""
+    end = time.time() if end is None else end
     source = Source(
         url=prometheus,
         start=end - minutes * 60,

@@ -1,20 +1,26 @@
 """Where the bundle's files are, and how they get somewhere else.
 
 In a wheel they are package data; in a checkout they are `collector/` beside the
-package.
+package, and the pages about them are in `docs/`.
 """
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from otel_specdecode.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _HERE = Path(__file__).resolve().parent
 _CANDIDATES = (_HERE / "bundle", _HERE.parent.parent / "collector")
 # What a user of the bundle has no use for.
 _LEFT_OUT = frozenset({"__pycache__", "_build"})
+# Pages that the README and the alerts point at, in a checkout beside `collector/`.
+_PAGES = ("docs/collector.md", "docs/runbooks")
 
 
 def bundle_root() -> Path:
@@ -32,15 +38,27 @@ def bundle_root() -> Path:
 
 
 def list_bundle() -> tuple[str, ...]:
-    """Every file of the bundle, as a path below its root, sorted."""
+    """Every file of the bundle, as a path below its copy, sorted."""
+    return tuple(sorted(_sources()))
+
+
+def _sources() -> dict[str, Path]:
     root = bundle_root()
-    return tuple(
-        sorted(
-            str(file.relative_to(root))
-            for file in root.rglob("*")
-            if file.is_file() and not _LEFT_OUT.intersection(file.parts)
-        )
-    )
+    files = {str(file.relative_to(root)): file for file in _files_below(root)}
+    for page in _PAGES:
+        beside = root.parent / page
+        if not (root / page).exists() and beside.exists():
+            files |= {
+                str(file.relative_to(root.parent)): file
+                for file in _files_below(beside)
+            }
+    return files
+
+
+def _files_below(path: Path) -> Iterator[Path]:
+    for file in (path, *path.rglob("*")):
+        if file.is_file() and not _LEFT_OUT.intersection(file.parts):
+            yield file
 
 
 def read_file(name: str) -> str:
@@ -49,15 +67,15 @@ def read_file(name: str) -> str:
     Raises:
         ConfigError: there is no such file; names those that there are.
     """
-    names = list_bundle()
+    sources = _sources()
     # A bare name is enough where it is the only one, as `base.yaml` is.
-    found = [known for known in names if known == name or Path(known).name == name]
+    found = [known for known in sources if name in (known, Path(known).name)]
     if len(found) != 1:
         raise ConfigError(
             f"{name}: expected one of the bundle's files, such as config/{name}; "
             f"found {len(found)}"
         )
-    return (bundle_root() / found[0]).read_text("utf-8")
+    return sources[found[0]].read_text("utf-8")
 
 
 def copy_bundle(target: Path, *, overwrite: bool = False) -> tuple[Path, ...]:
@@ -71,8 +89,7 @@ def copy_bundle(target: Path, *, overwrite: bool = False) -> tuple[Path, ...]:
     Raises:
         ConfigError: a file is there already and differs.
     """
-    root = bundle_root()
-    pairs = [(root / name, target / name) for name in list_bundle()]
+    pairs = [(source, target / name) for name, source in sorted(_sources().items())]
     if not overwrite:
         for source, copy in pairs:
             if copy.exists() and copy.read_bytes() != source.read_bytes():

@@ -5,10 +5,24 @@ The files are read and merged as the collector does it, and nothing is started.
 
 from __future__ import annotations
 
+import re
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from otel_specdecode.collector import variables
+from otel_specdecode.collector import (
+    export_rules,
+    pipeline_rules,
+    scrape_rules,
+    variables,
+)
+from otel_specdecode.collector.components import (
+    SECTIONS,
+    defined,
+    finding_at,
+    kind,
+    pipelines,
+    uses,
+)
 from otel_specdecode.collector.findings import Finding, Severity
 from otel_specdecode.collector.renamed_components import RENAMED, WITHOUT_EFFECT
 from otel_specdecode.collector.yaml_source import Node, load, merge
@@ -18,9 +32,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-_SECTIONS = ("receivers", "processors", "exporters", "connectors", "extensions")
-_PIPELINE_SECTIONS = ("receivers", "processors", "exporters")
-_LOOPBACK = ("127.", "localhost", "[::1]", "unix:")
+# Or a socket in the file system, whose permissions are its lock.
+_LOOPBACK = ("127.", "localhost", "[::1]", "unix:", "/", "@")
+_USER_IN_URL = re.compile(r"://[^/?#\s@:]+:[^/?#\s@]+@")
+_KEY_HEADER = re.compile(r"(?:^|_)(?:auth|key|secret|team|token)$")
+_SECRETS = frozenset(
+    {
+        "access_token",
+        "api_key",
+        "authorization",
+        "client_secret",
+        "password",
+        "token",
+        "x_api_key",
+    }
+)
 
 
 def check_configuration(
@@ -40,62 +66,28 @@ def check_configuration(
     merged = reduce(merge, [load(path) for path in paths])
     found = [finding for rule in _RULES for finding in rule(merged)]
     found += _unset_variables(merged, environment)
+    found += scrape_rules.wrong_targets(merged, environment)
     return tuple(sorted(found))
 
 
-def _finding(
-    node: Node, code: str, message: str, severity: Severity = Severity.ERROR
-) -> Finding:
-    return Finding(
-        file=node.file, line=node.line, code=code, message=message, severity=severity
-    )
-
-
-def _defined(config: Node, section: str) -> Mapping[str, Node]:
-    below = config.get(section)
-    return below.mapping if below else {}
-
-
-def _pipelines(config: Node) -> Mapping[str, Node]:
-    pipelines = config.get("service", "pipelines")
-    return pipelines.mapping if pipelines else {}
-
-
-def _kind(name: str) -> str:
-    """The type of a component: `otlp_http` of `otlp_http/metrics`."""
-    return name.partition("/")[0]
-
-
-def _uses(config: Node) -> Iterator[tuple[str, str, Node]]:
-    """Section, name and list of each component that the service starts."""
-    for pipeline in _pipelines(config).values():
-        for section in _PIPELINE_SECTIONS:
-            names = pipeline.get(section)
-            for name in names.texts() if names else ():
-                yield section, name, names or pipeline
-    extensions = config.get("service", "extensions")
-    for name in extensions.texts() if extensions else ():
-        yield "extensions", name, extensions or config
-
-
 def _undefined(config: Node) -> Iterator[Finding]:
-    connectors = _defined(config, "connectors")
-    for section, name, node in _uses(config):
-        if name not in _defined(config, section) and name not in connectors:
+    connectors = defined(config, "connectors")
+    for section, name, node in uses(config):
+        if name not in defined(config, section) and name not in connectors:
             message = f"{name} is listed but not defined under {section}"
-            yield _finding(node, "C001", message)
+            yield finding_at(node, "C001", message)
 
 
 def _unused(config: Node) -> Iterator[Finding]:
-    used = {name for _, name, _ in _uses(config)}
-    for section in _SECTIONS:
-        for name, node in _defined(config, section).items():
+    used = {name for _, name, _ in uses(config)}
+    for section in SECTIONS:
+        for name, node in defined(config, section).items():
             if name not in used:
                 message = (
                     f"{section[:-1]} {name} is defined and never started: no pipeline "
                     "and no list of extensions names it"
                 )
-                yield _finding(node, "C002", message, Severity.WARNING)
+                yield finding_at(node, "C002", message, Severity.WARNING)
 
 
 def _replaced_lists(config: Node) -> Iterator[Finding]:
@@ -113,75 +105,96 @@ def _replaced_lists(config: Node) -> Iterator[Finding]:
                 )
                 intended = path[-1] == "processors"
                 severity = Severity.WARNING if intended else Severity.ERROR
-                yield _finding(node, "C003", message, severity)
+                yield finding_at(node, "C003", message, severity)
 
 
 def _order(config: Node) -> Iterator[Finding]:
-    for name, pipeline in _pipelines(config).items():
+    for name, pipeline in pipelines(config).items():
         processors = pipeline.get("processors")
-        kinds = [_kind(one) for one in processors.texts()] if processors else []
+        kinds = [kind(one) for one in processors.texts()] if processors else []
         at = processors or pipeline
-        if "memory_limiter" not in kinds:
+        if "memory_limiter" not in kinds and not _fed_by_connectors(config, pipeline):
             message = f"pipeline {name} has no memory_limiter, which goes first"
-            yield _finding(at, "C004", message, Severity.WARNING)
-        elif kinds[0] != "memory_limiter":
+            yield finding_at(at, "C004", message, Severity.WARNING)
+        elif "memory_limiter" in kinds and kinds[0] != "memory_limiter":
             message = (
                 f"pipeline {name}: memory_limiter must come first, {kinds[0]} "
                 "works on what is then refused"
             )
-            yield _finding(at, "C004", message)
+            yield finding_at(at, "C004", message)
         if "batch" in kinds and kinds[-1] != "batch":
             message = f"pipeline {name}: {kinds[-1]} works on whole batches again"
-            yield _finding(at, "C005", f"{message}; batch goes last", Severity.WARNING)
+            yield finding_at(
+                at, "C005", f"{message}; batch goes last", Severity.WARNING
+            )
         elif "batch" in kinds:
             message = (
                 f"pipeline {name}: the batch processor hides what a backend refuses; "
                 "batch in the exporter's sending_queue"
             )
-            yield _finding(at, "C005", message, Severity.WARNING)
+            yield finding_at(at, "C005", message, Severity.WARNING)
+
+
+def _fed_by_connectors(config: Node, pipeline: Node) -> bool:
+    """Whether all that arrives here passed the limiter of another pipeline."""
+    receivers = pipeline.get("receivers")
+    names = set(receivers.texts()) if receivers else set[str]()
+    return bool(names) and names <= set(defined(config, "connectors"))
 
 
 def _old_names(config: Node) -> Iterator[Finding]:
-    for section in _SECTIONS:
-        for name, node in _defined(config, section).items():
-            renamed = RENAMED.get((section, _kind(name)))
+    for section in SECTIONS:
+        for name, node in defined(config, section).items():
+            renamed = RENAMED.get((section, kind(name)))
             if renamed:
                 new, since = renamed
-                message = f"{_kind(name)} is the old name of {new} (since {since})"
-                yield _finding(node, "C006", message, Severity.WARNING)
+                message = f"{kind(name)} is the old name of {new} (since {since})"
+                yield finding_at(node, "C006", message, Severity.WARNING)
 
 
 def _settings_without_effect(config: Node) -> Iterator[Finding]:
-    for name, node in _defined(config, "exporters").items():
+    for name, node in defined(config, "exporters").items():
         for setting, below in node.mapping.items():
-            advice = WITHOUT_EFFECT.get((_kind(name), setting))
+            advice = WITHOUT_EFFECT.get((kind(name), setting))
             if advice:
-                yield _finding(below, "C007", f"{name}.{setting} is {advice}")
+                yield finding_at(below, "C007", f"{name}.{setting} is {advice}")
+    level = config.get("service", "telemetry", "metrics", "level")
+    if level and str(level.value).lower() == "none":
+        message = (
+            "service.telemetry.metrics.level none: nothing says that the collector "
+            "refuses or loses telemetry"
+        )
+        yield finding_at(level, "C020", message, Severity.WARNING)
     address = config.get("service", "telemetry", "metrics", "address")
     if address:
         message = (
             "service.telemetry.metrics.address is ignored since 0.123: use readers"
         )
-        yield _finding(address, "C007", message)
+        yield finding_at(address, "C007", message)
 
 
 def _dollars(config: Node) -> Iterator[Finding]:
     for path, node in config.walk():
         if not isinstance(node.value, str):
             continue
-        # An OTTL statement knows no $; a relabelling's $1 must be written $$1.
         for name in variables.naked(node.value):
             message = (
                 f"{'.'.join(path)}: ${name} is not expanded; write ${{env:{name}}} "
                 f"for a variable, $${name} for a literal"
             )
-            yield _finding(node, "C008", message)
+            yield finding_at(node, "C008", message)
+        for reference in variables.misspelt(node.value):
+            message = (
+                f"{'.'.join(path)}: {reference} names no variable; a default is "
+                "written ${env:NAME:-default}"
+            )
+            yield finding_at(node, "C008", message)
         if variables.mixes_escape_and_reference(node.value):
             message = (
                 f"{'.'.join(path)}: $$ and ${{env:...}} in one value; collectors "
                 "before 0.161 then leave the variable unexpanded"
             )
-            yield _finding(node, "C009", message, Severity.WARNING)
+            yield finding_at(node, "C009", message, Severity.WARNING)
 
 
 def _unset_variables(config: Node, environment: Mapping[str, str]) -> Iterator[Finding]:
@@ -194,78 +207,44 @@ def _unset_variables(config: Node, environment: Mapping[str, str]) -> Iterator[F
                     f"{'.'.join(path)}: {reference.name} is not set and has no "
                     "default; the collector takes it as empty"
                 )
-                yield _finding(node, "C010", message)
-
-
-def _scrape_jobs(config: Node) -> Iterator[tuple[str, Node]]:
-    for name, receiver in _defined(config, "receivers").items():
-        jobs = receiver.get("config", "scrape_configs")
-        if _kind(name) == "prometheus" and jobs:
-            for job in jobs.items:
-                title = job.get("job_name")
-                yield str(title.value if title else name), job
-
-
-def _unpinned_names(config: Node) -> Iterator[Finding]:
-    for title, job in _scrape_jobs(config):
-        escaping = job.get("metric_name_escaping_scheme")
-        if escaping is None or escaping.value != "allow-utf-8":
-            message = (
-                f"scrape job {title}: set metric_name_escaping_scheme: allow-utf-8, "
-                "or vllm:... may arrive as vllm_..., depending on the server's library"
-            )
-            yield _finding(escaping or job, "C011", message, Severity.WARNING)
+                yield finding_at(node, "C010", message)
 
 
 def _open_doors(config: Node) -> Iterator[Finding]:
-    for name, receiver in _defined(config, "receivers").items():
+    for name, receiver in defined(config, "receivers").items():
         protocols = receiver.get("protocols")
         for protocol, node in protocols.mapping.items() if protocols else ():
             endpoint = node.get("endpoint")
-            text = str(endpoint.value) if endpoint else ""
-            reachable = [part for part in (_host(text),) if part]
-            if any(not part.startswith(_LOOPBACK) for part in reachable) and not (
-                node.get("auth") or node.get("tls")
-            ):
+            text = variables.by_default(str(endpoint.value)) if endpoint else ""
+            protected = node.get("auth") or node.get("tls")
+            if text and not text.startswith(_LOOPBACK) and not protected:
                 message = (
                     f"{name}.{protocol} listens on {text} for anybody: add auth and "
                     "tls, or bind to loopback"
                 )
-                yield _finding(endpoint or node, "C012", message, Severity.WARNING)
+                yield finding_at(endpoint or node, "C012", message, Severity.WARNING)
 
 
-def _host(endpoint: str) -> str:
-    """The address that an endpoint has where no variable is set."""
-    found = variables.references(endpoint)
-    if len(found) == 1:
-        return found[0].default or ""
-    return endpoint
-
-
-def _missing_storage(config: Node) -> Iterator[Finding]:
-    started = config.get("service", "extensions")
-    names = started.texts() if started else []
-    for name, exporter in _defined(config, "exporters").items():
-        storage = exporter.get("sending_queue", "storage")
-        if storage and isinstance(storage.value, str) and storage.value not in names:
-            message = (
-                f"{name}: the queue's storage {storage.value} is not in "
-                "service.extensions, the collector will not start"
-            )
-            yield _finding(storage, "C013", message)
+def _is_secrets_place(path: tuple[str, ...]) -> bool:
+    name = path[-1].lower().replace("-", "_")
+    # Vendors name the header with the key of a customer each in their own way.
+    return name in _SECRETS or (
+        path[-2:-1] == ("headers",) and _KEY_HEADER.search(name) is not None
+    )
 
 
 def _secrets_in_files(config: Node) -> Iterator[Finding]:
     for path, node in config.walk():
         text = node.value
-        if not isinstance(text, str) or variables.references(text) or not text:
+        # ${file:...} and what a vault's provider resolves stand elsewhere, too.
+        if not isinstance(text, str) or "${" in text or not text:
             continue
-        if path[-1].lower() in {"authorization", "token", "password", "api_key"}:
+        if _is_secrets_place(path) or _USER_IN_URL.search(text):
             message = (
                 f"{'.'.join(path)} stands in the file: use ${{env:NAME}}, or "
                 "bearertokenauth's filename"
             )
-            yield _finding(node, "C014", message)
+            yield finding_at(node, "C014", message)
 
 
 _RULES: tuple[Callable[[Node], Iterable[Finding]], ...] = (
@@ -276,8 +255,9 @@ _RULES: tuple[Callable[[Node], Iterable[Finding]], ...] = (
     _old_names,
     _settings_without_effect,
     _dollars,
-    _unpinned_names,
     _open_doors,
-    _missing_storage,
     _secrets_in_files,
+    *pipeline_rules.RULES,
+    *export_rules.RULES,
+    *scrape_rules.RULES,
 )

@@ -34,3 +34,12 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.code} {self.severity}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryFinding:
+    """A finding about one query, whose place the caller knows."""
+
+    code: str
+    message: str
+    severity: Severity = Severity.ERROR

@@ -69,6 +69,14 @@ _SERVER_GAUGES = frozenset(
         "num_requests_waiting_by_reason",
     }
 )
+# What vLLM publishes only when it was started for it: adapters, transfers and
+# offloading of the KV cache, diffusion, sleep. Read in its source, and let be.
+_SERVER_BY_START = re.compile(
+    r"corrupted_requests|diffusion_|hf3fs_|hisparse_|kv_block_|kv_offload_"
+    r"|lora_requests_info$|mooncake_store_|nixl_|num_requests_kv_fetch_by_stage$"
+    r"|rl_weight_update_|simple_kv_offload_|sleep_mode_|tool_call_parser_"
+    r"|watermark_requests|websocket_connection"
+)
 CLIENT_COUNTERS = frozenset(
     {
         "accepted_tokens",
@@ -128,6 +136,9 @@ _INSTEAD = {
 }
 _ENDINGS = ("_bucket", "_sum", "_count")
 _SERVER = re.compile(r"^vllm[:_](?P<name>.+)$")
+_RECORDED_RATIO = re.compile(
+    r"^(?:job_)?model(?:_position)?:\w+:(?:ratio_\w+|(?<=mean_acceptance_length:)rate5m)$"
+)
 _CLIENT = re.compile(r"^specdecode_client_(?P<name>.+)$")
 
 
@@ -142,6 +153,8 @@ class NameAdvice:
 def missing_name(name: str) -> NameAdvice | None:
     """What is wrong with a metric's name; `None` where nothing is known to be."""
     if found := _SERVER.match(name):
+        if _SERVER_BY_START.match(found["name"]):
+            return None
         return _advice(
             name, found["name"], _SERVER_COUNTERS, _SERVER_HISTOGRAMS, _SERVER_GAUGES
         )
@@ -198,3 +211,14 @@ def is_counter(name: str) -> bool:
         rest.removesuffix("_total") in _SERVER_COUNTERS | CLIENT_COUNTERS
         and rest.endswith("_total")
     )
+
+
+def is_gauge(name: str) -> bool:
+    """Whether a server's known name rises and falls."""
+    found = _SERVER.match(name)
+    return found is not None and found["name"] in _SERVER_GAUGES
+
+
+def is_recorded_ratio(name: str) -> bool:
+    """Whether a recording rule of the bundle makes a quotient under this name."""
+    return _RECORDED_RATIO.match(name) is not None

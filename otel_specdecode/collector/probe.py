@@ -1,13 +1,14 @@
 """Sends one span and one metric through a running collector, and looks for them.
 
-OTLP is written as JSON with the standard library, so that the probe needs neither the
-SDK nor gRPC. The span carries a made-up prompt: where it comes out again, the collector
-lets content through.
+The span carries a made-up prompt: where it comes out again, the collector lets content
+through.
 """
 
 from __future__ import annotations
 
+import http.client
 import json
+import math
 import secrets
 import ssl
 import time
@@ -15,16 +16,21 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
+from otel_specdecode.collector.probe_payload import (
+    PROMPT,
+    SERIES,
+    metric_payload,
+    span_payload,
+)
 from otel_specdecode.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-METRIC = "specdecode.probe.sent"
-SERIES = "specdecode_probe_sent_total"
-_PROMPT = "made-up prompt of otel-specdecode probe"
+# Longer than any answer to what is asked here.
+_MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +59,7 @@ class Probe:
         token: sent as a bearer token; `None` sends none.
         ca_file: authority of the collector's certificate; `None` is the system's.
         within_s: how long each of the two may take to show what was sent, in seconds.
+        answer_within_s: how long one answer of any of them may take, in seconds.
         trace_id: 32 hexadecimal digits, drawn anew for each probe.
     """
 
@@ -62,14 +69,20 @@ class Probe:
     token: str | None = None
     ca_file: str | None = None
     within_s: float = 60.0
+    answer_within_s: float = 10.0
     trace_id: str = field(default_factory=lambda: secrets.token_hex(16))
 
     def __post_init__(self) -> None:
         for url in (self.endpoint, self.prometheus, self.traces):
-            if url is not None and not url.startswith(("http://", "https://")):
+            if url is not None and not is_url(url):
                 raise ConfigError(
                     f"{url}: expected a URL such as http://127.0.0.1:4318"
                 )
+        for seconds in (self.within_s, self.answer_within_s):
+            if not (math.isfinite(seconds) and seconds >= 0):
+                raise ConfigError(f"expected a number of seconds, got {seconds}")
+        if self.token and not (self.token.isascii() and self.token.isprintable()):
+            raise ConfigError("expected a token of one line, in plain characters")
 
     def run(self) -> tuple[Answer, ...]:
         """Sends, looks, and says what arrived."""
@@ -85,25 +98,22 @@ class Probe:
         return (*sent, *(answer for answer in looked if answer))
 
     def _send(self, what: str, path: str, payload: Mapping[str, Any]) -> Answer:
-        step = f"{what} to {self.endpoint}/{path}"
+        url = f"{self.endpoint.rstrip('/')}/{path}"
+        step = f"{what} to {url}"
         headers = {"Content-Type": "application/json"}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         request = urllib.request.Request(
-            f"{self.endpoint.rstrip('/')}/{path}",
-            data=json.dumps(payload).encode(),
-            headers=headers,
+            url, data=json.dumps(payload).encode(), headers=headers
         )
         try:
-            body = self._open(request)
+            body = self._open(request, self.answer_within_s)
         except urllib.error.HTTPError as error:
-            return Answer(step=step, passed=False, detail=_status(error.code))
-        except OSError as error:
-            return Answer(step=step, passed=False, detail=f"no answer: {error}")
-        rejected: Any = json.loads(body or "{}").get("partialSuccess")
-        if rejected:
-            return Answer(step=step, passed=False, detail=f"refused: {rejected}")
-        return Answer(step=step, passed=True, detail="taken")
+            return Answer(step=step, passed=False, detail=_status(error))
+        except (OSError, http.client.HTTPException) as error:
+            return Answer(step=step, passed=False, detail=self._no_answer(error))
+        refused = _refusal(body)
+        return Answer(step=step, passed=refused is None, detail=refused or "taken")
 
     def _look_for_series(self) -> Answer | None:
         if self.prometheus is None:
@@ -130,7 +140,7 @@ class Probe:
         step = f"span in {self.traces}"
         if not found:
             return Answer(step=step, passed=False, detail=self._nothing())
-        leaked = _PROMPT in json.dumps(found)
+        leaked = PROMPT in json.dumps(found)
         detail = (
             "it arrived, and with it the prompt: content is not removed"
             if leaked
@@ -141,29 +151,109 @@ class Probe:
     def _nothing(self) -> str:
         return f"nothing within {self.within_s:g} s"
 
+    def _no_answer(self, error: Exception) -> str:
+        """One text for every way in which the time runs out: connecting, or reading."""
+        reason = getattr(error, "reason", error)
+        if isinstance(reason, TimeoutError):
+            return f"no answer within {self.answer_within_s:g} s"
+        return f"no answer: {reason}"
+
     def _wait_for(self, url: str, pick: Callable[[Any], Any]) -> Any:
         deadline = time.monotonic() + self.within_s
         while True:
+            # The last try, too, has time for an answer that comes at once.
+            left_s = max(1.0, deadline - time.monotonic())
             try:
-                found = pick(json.loads(self._open(urllib.request.Request(url))))
-            except (OSError, KeyError, ValueError):
+                body = self._open(
+                    urllib.request.Request(url), min(self.answer_within_s, left_s)
+                )
+                found = pick(json.loads(body))
+            except (
+                OSError,
+                http.client.HTTPException,
+                LookupError,
+                ValueError,
+                TypeError,
+            ):
                 found = None  # not there yet: a store answers 404 until it is
             if found or time.monotonic() >= deadline:
                 return found
             time.sleep(0.5)
 
-    def _open(self, request: urllib.request.Request) -> bytes:
-        context = (
-            ssl.create_default_context(cafile=self.ca_file)
-            if request.full_url.startswith("https://")
-            else None
+    def _open(self, request: urllib.request.Request, within_s: float) -> bytes:
+        """The body of an answer.
+
+        Raises:
+            TimeoutError: it did not end in time, however much of it there was.
+        """
+        handlers: list[urllib.request.BaseHandler] = [_KeepsToItsAddress()]
+        if request.full_url.startswith("https://"):
+            context = ssl.create_default_context(cafile=self.ca_file)
+            handlers.append(urllib.request.HTTPSHandler(context=context))
+        opener = urllib.request.build_opener(*handlers)
+        deadline = time.monotonic() + within_s
+        body = bytearray()
+        with opener.open(request, timeout=within_s) as answer:
+            # Each part has the whole time for itself, all of them together too.
+            while part := answer.read1():
+                body += part
+                if time.monotonic() >= deadline or len(body) > _MAX_ANSWER_BYTES:
+                    raise TimeoutError
+        return bytes(body)
+
+
+class _KeepsToItsAddress(urllib.request.HTTPRedirectHandler):
+    """Follows no answer that sends what was posted elsewhere.
+
+    It would go there as a question without its body, with the token in its headers, and
+    the page of a login that answers it would look like a receiver that took it.
+    """
+
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> urllib.request.Request | None:
+        """Nothing for what was posted, and otherwise what is asked next."""
+        if req.data is not None:
+            return None
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def is_url(text: str) -> bool:
+    """Whether a text is a whole address over HTTP, with a port that can be one."""
+    try:
+        parts = urllib.parse.urlsplit(text)
+        return (
+            parts.scheme in {"http", "https"}
+            and bool(parts.hostname)
+            and (parts.port is None or parts.port > 0)
         )
-        with urllib.request.urlopen(request, timeout=10, context=context) as answer:
-            body: bytes = answer.read()
-            return body
+    except ValueError:
+        return False
 
 
-def _status(code: int) -> str:
+def _refusal(body: bytes) -> str | None:
+    """What an answer with status 200 holds against it; `None` where it is a yes."""
+    try:
+        answer: Any = json.loads(body or "{}")
+    except ValueError:
+        answer = None
+    # Health checks and other pages answer any POST with 200 and words of their own.
+    if not isinstance(answer, dict) or set(cast("Any", answer)) - {"partialSuccess"}:
+        return "answered, but not as a receiver of OTLP does: is it another port?"
+    rejected = cast("dict[str, Any]", answer).get("partialSuccess")
+    return f"refused: {rejected}" if rejected else None
+
+
+def _status(error: urllib.error.HTTPError) -> str:
+    elsewhere = error.headers.get("Location")
+    if error.code // 100 == 3 and elsewhere:
+        return f"refused: sends to {elsewhere}; is that the receiver's address?"
     known = {
         401: "refused: it wants a bearer token",
         403: "refused: not this token",
@@ -171,48 +261,4 @@ def _status(code: int) -> str:
         429: "refused for now: it is full",
         503: "refused for now: out of memory, or its queue is full",
     }
-    return known.get(code, f"refused: HTTP {code}")
-
-
-def _text(key: str, value: str) -> dict[str, Any]:
-    return {"key": key, "value": {"stringValue": value}}
-
-
-_RESOURCE = {
-    "attributes": [
-        _text("service.name", "otel-specdecode-probe"),
-        _text("service.instance.id", "probe"),
-    ]
-}
-_SCOPE = {"name": "otel_specdecode.collector.probe"}
-
-
-def span_payload(trace_id: str, now_ns: int) -> dict[str, Any]:
-    """One span of a millisecond, as OTLP's JSON; times are strings of nanoseconds."""
-    span = {
-        "traceId": trace_id,
-        "spanId": trace_id[:16],
-        "name": "otel-specdecode probe",
-        "kind": 3,
-        "startTimeUnixNano": str(now_ns - 1_000_000),
-        "endTimeUnixNano": str(now_ns),
-        "attributes": [
-            _text("gen_ai.operation.name", "chat"),
-            _text("gen_ai.input.messages", _PROMPT),
-        ],
-    }
-    scopes = [{"scope": _SCOPE, "spans": [span]}]
-    return {"resourceSpans": [{"resource": _RESOURCE, "scopeSpans": scopes}]}
-
-
-def metric_payload(trace_id: str, now_ns: int) -> dict[str, Any]:
-    """One cumulative counter at 1, as OTLP's JSON, marked with the probe's id."""
-    point = {
-        "attributes": [_text("specdecode.probe", trace_id)],
-        "startTimeUnixNano": str(now_ns - 1_000_000_000),
-        "timeUnixNano": str(now_ns),
-        "asInt": "1",
-    }
-    total = {"dataPoints": [point], "aggregationTemporality": 2, "isMonotonic": True}
-    scopes = [{"scope": _SCOPE, "metrics": [{"name": METRIC, "sum": total}]}]
-    return {"resourceMetrics": [{"resource": _RESOURCE, "scopeMetrics": scopes}]}
+    return known.get(error.code, f"refused: HTTP {error.code}")

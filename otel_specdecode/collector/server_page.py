@@ -6,6 +6,7 @@ import re
 import urllib.request
 from dataclasses import dataclass
 
+from otel_specdecode.collector.probe import is_url
 from otel_specdecode.errors import ConfigError
 
 NEEDED = (
@@ -47,7 +48,7 @@ def read_page(url: str) -> str:
         ConfigError: the address is no URL.
         OSError: it does not answer.
     """
-    if not url.startswith(("http://", "https://")):
+    if not is_url(url):
         raise ConfigError("expected a URL such as http://127.0.0.1:8000/metrics")
     accept = (
         "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8,"

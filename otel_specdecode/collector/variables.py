@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _REFERENCE = re.compile(
     r"(?P<dollars>\$+)\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-[^}]*)?\}"
 )
-_NAKED = re.compile(r"(?<!\$)\$(?P<name>[A-Za-z_][A-Za-z0-9_]*|\d+)")
+_BRACES = re.compile(r"(?<!\$)\$\{env:[^}]*\}?")
+_NAKED = re.compile(r"(?<!\$)\$(?P<name>[A-Za-z_][A-Za-z0-9_]*)")
 _ESCAPED = re.compile(r"\$\$[{\w]")
 
 
@@ -38,8 +43,37 @@ def _default(text: str | None) -> str | None:
     return None if text is None else text.removeprefix(":-")
 
 
+def by_default(text: str) -> str:
+    """The text as it is where none of its variables is set."""
+    return expanded(text, {})
+
+
+def expanded(text: str, environment: Mapping[str, str]) -> str:
+    """The text as it is where the variables are those of `environment`."""
+    return _REFERENCE.sub(
+        lambda found: (
+            environment.get(found["name"]) or _default(found["default"]) or ""
+            if len(found["dollars"]) % 2 == 1
+            else found[0]
+        ),
+        text,
+    )
+
+
+def misspelt(text: str) -> tuple[str, ...]:
+    """References that no collector reads, such as `${env:NAME:8888}`, as written."""
+    return tuple(
+        found[0]
+        for found in _BRACES.finditer(text)
+        if _REFERENCE.fullmatch(found[0]) is None
+    )
+
+
 def naked(text: str) -> tuple[str, ...]:
-    """Names after a single `$` without braces, which nothing expands."""
+    """Names after a single `$` without braces, which nothing expands.
+
+    `$1` is a group of a pattern: the collector hands it on as it does `$$1`.
+    """
     return tuple(found["name"] for found in _NAKED.finditer(text))
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Scalar = str | int | float | bool | None
+# Far beyond any configuration: aliases of aliases make billions out of ten lines.
+_MAX_NODES = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,30 +78,82 @@ def load(path: Path) -> Node:
     """Reads one YAML (or JSON) file.
 
     Raises:
-        ConfigError: it cannot be read, or is no YAML.
+        ConfigError: it cannot be read, is no YAML, or is no mapping.
     """
     try:
-        text = path.read_text("utf-8")
-        tree = yaml.compose(text, Loader=yaml.SafeLoader)
+        # Bytes: a mark at their beginning may say that they are UTF-16.
+        tree = yaml.compose(path.read_bytes(), Loader=yaml.SafeLoader)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except yaml.YAMLError as error:
         raise ConfigError(f"{path}: not YAML: {error}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: nested too deeply") from error
     if tree is None:
         return Node(value={}, file=str(path), line=1)
-    return _node(tree, str(path))
+    if not isinstance(tree, yaml.MappingNode):
+        raise ConfigError(f"{path}: expected a mapping of sections")
+    try:
+        return _Reader(file=str(path)).node(tree)
+    except RecursionError as error:
+        raise ConfigError(f"{path}: an alias stands inside of what it names") from error
 
 
-def _node(tree: yaml.Node, file: str) -> Node:
-    line = tree.start_mark.line + 1
-    if isinstance(tree, yaml.MappingNode):
-        pairs = {str(key.value): _node(value, file) for key, value in tree.value}
-        return Node(value=pairs, file=file, line=line)
-    if isinstance(tree, yaml.SequenceNode):
-        return Node(
-            value=[_node(one, file) for one in tree.value], file=file, line=line
-        )
-    return Node(value=_scalar(tree), file=file, line=line)
+@dataclass(slots=True, kw_only=True)
+class _Reader:
+    """Turns the tree of one file into nodes."""
+
+    file: str
+    _num_nodes: int = 0
+
+    def node(self, tree: yaml.Node) -> Node:
+        """The node of a tree.
+
+        Raises:
+            ConfigError: it grows without end, or a mapping in it has wrong keys.
+        """
+        self._num_nodes += 1
+        line = tree.start_mark.line + 1
+        if self._num_nodes > _MAX_NODES:
+            raise ConfigError(f"{self.file}: more than {_MAX_NODES} values")
+        value: Scalar | list[Node] | dict[str, Node]
+        if isinstance(tree, yaml.MappingNode):
+            value = self._pairs(tree)
+        elif isinstance(tree, yaml.SequenceNode):
+            value = [self.node(one) for one in tree.value]
+        else:
+            value = _scalar(tree)
+        return Node(value=value, file=self.file, line=line)
+
+    def _pairs(self, tree: yaml.MappingNode) -> dict[str, Node]:
+        """The keys of a mapping, those that `<<` brings in below its own.
+
+        Raises:
+            ConfigError: a key is there twice or is no scalar, which the collector
+                refuses too.
+        """
+        own: dict[str, Node] = {}
+        merged: dict[str, Node] = {}
+        for key, value in tree.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise ConfigError(
+                    f"{self.file}:{line}: a key is no text; if this is a template, "
+                    "check what is rendered from it"
+                )
+            name = str(key.value)
+            if name == "<<":
+                below = self.node(value)
+                for part in below.items or (below,):
+                    merged = {**part.mapping, **merged}
+            elif name in own:
+                raise ConfigError(
+                    f"{self.file}:{line}: the key {name} is there a second time, "
+                    f"after line {own[name].line}"
+                )
+            else:
+                own[name] = self.node(value)
+        return {**merged, **own}
 
 
 def _scalar(tree: yaml.Node) -> Scalar:

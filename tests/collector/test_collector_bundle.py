@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -50,6 +52,42 @@ def test_copy_writes_every_file(tmp_path: Path) -> None:
         if file.is_file()
     }
     assert copied == set(list_bundle())
+
+
+def test_a_copy_has_what_its_readme_and_its_alerts_point_at(tmp_path: Path) -> None:
+    run("copy", str(tmp_path))
+    readme = (tmp_path / "README.md").read_text()
+    pointed_at = re.findall(r"`((?:[\w-]+/)+|[\w/-]+\.(?:ya?ml|md))`", readme)
+    alerts = (tmp_path / "prometheus/rules/alerts.yml").read_text()
+    pointed_at += re.findall(r"runbook_url: \S+/(docs/runbooks/\w+\.md)", alerts)
+    assert "docs/runbooks/" in pointed_at
+    assert [name for name in pointed_at if not (tmp_path / name).exists()] == []
+
+
+def test_links_lead_somewhere_in_a_copy(tmp_path: Path) -> None:
+    run("copy", str(tmp_path))
+    for page in tmp_path.rglob("*.md"):
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / link).exists(), (page, link)
+
+
+def test_a_runbook_is_shown_by_its_bare_name() -> None:
+    shown = run("show", "OtelCollectorDown.md")
+    assert shown.output.startswith("# OtelCollectorDown\n")
+
+
+def test_a_wheel_has_each_file_where_an_installed_package_looks() -> None:
+    root = bundle_root().parent
+    build = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["hatch"]
+    included = build["build"]["targets"]["wheel"]["force-include"]
+    installed = "otel_specdecode/collector/bundle"
+    for name in list_bundle():
+        source = name if name.startswith("docs/") else f"collector/{name}"
+        assert any(
+            source.replace(there, here, 1) == f"{installed}/{name}"
+            for there, here in included.items()
+            if source == there or source.startswith(f"{there}/")
+        ), name
 
 
 def test_copy_leaves_a_changed_file_alone_unless_forced(tmp_path: Path) -> None:
@@ -148,6 +186,39 @@ def test_a_partial_success_is_none(url: str, backend: Backend) -> None:
     assert run("probe", url).exit_code == 1
 
 
+@pytest.mark.parametrize(
+    "answer", [{"status": "Server available"}, ["ok"], "ok"], ids=str
+)
+def test_a_page_that_says_yes_to_everything_is_no_receiver(
+    answer: Any, url: str, backend: Backend
+) -> None:
+    backend.answer = answer
+    done = run("probe", url)
+    assert (done.exit_code, done.output.count("is it another port?")) == (1, 2)
+
+
+@pytest.mark.parametrize("answer", [b"<html>", b"\xff"], ids=str)
+def test_a_web_page_is_no_receiver_and_no_store(answer: bytes) -> None:
+    class Handler(Quiet):
+        def post(self, body: bytes) -> None:
+            self.reply(answer)
+
+        def get(self) -> None:
+            self.reply(answer)
+
+    with serving(Handler) as page:
+        done = run("probe", page, "--prometheus", page, "--within", "0")
+    assert (done.exit_code, done.output.count("FAILED")) == (1, 3)
+
+
+@pytest.mark.parametrize("token", [b"two\nlines", "t\u00f6ken".encode(), b"\xff\xfe"])
+def test_a_file_that_holds_no_token_is_misuse(token: bytes, tmp_path: Path) -> None:
+    (tmp_path / "token").write_bytes(token)
+    file = str(tmp_path / "token")
+    done = run("probe", "http://127.0.0.1:1", "--token-file", file)
+    assert (done.exit_code, "token" in done.output) == (2, True)
+
+
 def test_a_prompt_that_comes_out_again_fails_the_probe(
     url: str, backend: Backend
 ) -> None:
@@ -173,7 +244,9 @@ def test_a_collector_that_is_not_there_fails_the_probe(url: str) -> None:
 def test_an_address_that_is_no_url_is_misuse() -> None:
     with pytest.raises(ConfigError, match=r"expected a URL"):
         Probe(endpoint="127.0.0.1:4318")
-    assert run("probe", "127.0.0.1:4318").exit_code == 2
+    for address in ("127.0.0.1:4318", "http://", "http://a:b", "http://a:99999"):
+        assert run("probe", address).exit_code == 2
+        assert run("metrics", address).exit_code == 2
 
 
 PAGE = """\

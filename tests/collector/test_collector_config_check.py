@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from sound_config import SOUND
 
 from otel_specdecode.cli.collector import command
 from otel_specdecode.collector import Severity, bundle_root, check_configuration
@@ -19,23 +20,6 @@ COMBINATIONS = [
         r"^\| ((?:`[\w-]+\.yaml` ?)+)\|", DOCS.read_text(), re.MULTILINE
     )
 ]
-# Nothing to say about this one; each case below is a change of it.
-SOUND = """\
-receivers:
-  otlp:
-    protocols:
-      grpc: {endpoint: "127.0.0.1:4317"}
-processors:
-  memory_limiter: {check_interval: 1s, limit_percentage: 80}
-exporters:
-  otlp_http: {endpoint: "${env:BACKEND:-http://127.0.0.1:1}"}
-service:
-  pipelines:
-    traces:
-      receivers: [otlp]
-      processors: [memory_limiter]
-      exporters: [otlp_http]
-"""
 CASES = {
     "a pipeline names what is not defined": (
         ("exporters: [otlp_http]", "exporters: [otlp_http, kafka]"),
@@ -78,6 +62,11 @@ CASES = {
         "C007",
         "use readers",
     ),
+    "a log of its own that says everything": (
+        ("service:\n", "service:\n  telemetry: {logs: {level: DEBUG}}\n"),
+        "C022",
+        "before prompts and keys are removed",
+    ),
     "a variable without braces": (
         ("${env:BACKEND:-http://127.0.0.1:1}", "$BACKEND"),
         "C008",
@@ -101,6 +90,17 @@ CASES = {
         "C011",
         "metric_name_escaping_scheme: allow-utf-8",
     ),
+    "a server to scrape with its scheme": (
+        (
+            "  otlp:\n",
+            (
+                "  prometheus: {config: {scrape_configs: [{job_name: v,"
+                ' static_configs: [{targets: ["http://a:1"]}]}]}}\n  otlp:\n'
+            ),
+        ),
+        "C023",
+        "scrape job v: http://a:1 is no list of servers",
+    ),
     "a port open to anybody": (
         ("127.0.0.1:4317", "0.0.0.0:4317"),
         "C012",
@@ -114,10 +114,53 @@ CASES = {
         "C013",
         "file_storage is not in service.extensions",
     ),
+    "an authenticator that is not started": (
+        ('"127.0.0.1:4317"', '"127.0.0.1:4317", auth: {authenticator: oidc}'),
+        "C013",
+        "receivers.otlp.protocols.grpc.auth.authenticator: oidc is not in",
+    ),
     "a token in the file": (
         ('{endpoint: "${env', '{headers: {Authorization: Bearer x}, endpoint: "${env'),
         "C014",
         "exporters.otlp_http.headers.Authorization stands in the file",
+    ),
+    "a key under the name that a vendor gives it": (
+        ('{endpoint: "${env', '{headers: {X-API-Key: abc}, endpoint: "${env'),
+        "C014",
+        "exporters.otlp_http.headers.X-API-Key stands in the file",
+    ),
+    "a pipeline of a signal that there is not": (
+        ("    traces:", "    trace:"),
+        "C025",
+        "trace is none of traces, metrics, logs, profiles",
+    ),
+    "a pipeline that ends nowhere": (
+        ("      exporters: [otlp_http]\n", ""),
+        "C025",
+        "expected a list of exporters",
+    ),
+    "a receiver that is no list": (
+        ("receivers: [otlp]", "receivers: otlp"),
+        "C025",
+        "expected a list of receivers",
+    ),
+    "a connector that leads nowhere": (
+        (
+            "exporters: [otlp_http]",
+            "exporters: [otlp_http, forward]\nconnectors: {forward: {}}",
+        ),
+        "C025",
+        "connector forward is the receiver of no pipeline",
+    ),
+    "a connector that nothing feeds": (
+        (
+            "exporters: [otlp_http]",
+            """exporters: [otlp_http]
+    traces/2: {receivers: [forward], exporters: [otlp_http]}
+connectors: {forward: {}}""",
+        ),
+        "C025",
+        "connector forward is the exporter of no pipeline",
     ),
 }
 
@@ -143,10 +186,30 @@ def test_it_names(case: str, tmp_path: Path) -> None:
     assert part in found[code]
 
 
+# Whole files as people have them: each line that must be found says so.
+BROKEN = sorted(Path(__file__).with_name("broken").glob("*.yaml"))
+
+
+def announced(path: Path) -> set[tuple[int, str]]:
+    return {
+        (number, code)
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        for code in line.partition("# finds: ")[2].split()
+    }
+
+
+@pytest.mark.parametrize("path", BROKEN, ids=lambda path: path.stem)
+def test_of_a_whole_file_it_finds_each_fault_and_nothing_else(path: Path) -> None:
+    found = {(one.line, one.code) for one in check_configuration([path], {})}
+    assert found == announced(path)
+
+
 def test_each_code_has_a_case_and_a_line_in_the_docs() -> None:
-    rules = Path(check_configuration.__code__.co_filename).read_text()
-    codes = set(re.findall(r'"(C\d{3})"', rules))
-    assert {code for _, code, _ in CASES.values()} | {"C003"} == codes
+    folder = Path(check_configuration.__code__.co_filename).parent
+    text = "".join(file.read_text() for file in folder.glob("*_rules.py"))
+    codes = set(re.findall(r'"(C\d{3})"', text))
+    in_files = {code for path in BROKEN for _, code in announced(path)}
+    assert {code for _, code, _ in CASES.values()} | in_files | {"C003"} == codes
     assert set(re.findall(r"^\| (C\d{3}) \|", DOCS.read_text(), re.MULTILINE)) == codes
 
 
@@ -187,11 +250,12 @@ def test_a_variable_that_is_set_is_no_finding(tmp_path: Path) -> None:
     assert check_configuration([path], {"BACKEND": "http://x"}) == ()
 
 
-def test_the_replacement_of_a_relabelling_may_be_written_with_two_dollars(
-    tmp_path: Path,
+@pytest.mark.parametrize("group", ["vllm:$1", "vllm:$$1", "vllm:$${1}"])
+def test_a_group_of_a_relabelling_may_be_written_with_either_number_of_dollars(
+    group: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "config.yaml"
-    path.write_text(SOUND.replace("${env:BACKEND:-http://127.0.0.1:1}", "vllm:$$1"))
+    path.write_text(SOUND.replace("${env:BACKEND:-http://127.0.0.1:1}", group))
     assert check_configuration([path], {}) == ()
 
 
@@ -206,21 +270,6 @@ def test_the_bundles_own_combinations_have_no_error(combination: list[str]) -> N
     config = bundle_root() / "config"
     found = check_configuration([config / name for name in combination], set_here)
     assert [one for one in found if one.severity is Severity.ERROR] == []
-
-
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [("a: [", "not YAML"), (None, "No such file")],
-)
-def test_a_file_that_cannot_be_read_is_an_error_with_its_name(
-    text: str | None, part: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "broken.yaml"
-    if text is not None:
-        path.write_text(text)
-    with pytest.raises(ConfigError, match=part) as caught:
-        check_configuration([path], {})
-    assert str(path) in str(caught.value)
 
 
 def test_without_files_there_is_nothing_to_check() -> None:
@@ -251,3 +300,51 @@ def test_the_command_refuses_what_is_no_yaml(tmp_path: Path) -> None:
     path.write_text("a: [")
     run = CliRunner().invoke(command, ["check", str(path)])
     assert (run.exit_code, "not YAML" in run.output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("targets", "named"),
+    [
+        ("vllm.internal:8000", "vllm.internal:8000"),
+        ("a:8000,b:8000", "a:8000,b:8000"),
+        ('["http://a:8000"]', "http://a:8000"),
+        ('["a:8000/metrics"]', "a:8000/metrics"),
+        ('["a:8000", "b"]', "b"),
+        ('["a:8000"', '["a:8000"'),
+        ("8000", "8000"),
+    ],
+)
+def test_servers_in_a_form_that_the_collector_does_not_take_are_named(
+    targets: str, named: str
+) -> None:
+    base = bundle_root() / "config" / "base.yaml"
+    found = check_configuration([base], {"SPECDECODE_VLLM_TARGETS": targets})
+    (one,) = (finding for finding in found if finding.code == "C023")
+    assert one.message.startswith(f"scrape job vllm: {named} is no list of servers;")
+
+
+@pytest.mark.parametrize(
+    "targets",
+    ["[]", "", '["a:8000"]', '["a.b.c:8000", "127.0.0.1:1", "[::1]:8000"]', "[a:8000]"],
+)
+def test_servers_in_the_form_that_it_takes_are_not(targets: str) -> None:
+    base = bundle_root() / "config" / "base.yaml"
+    found = check_configuration([base], {"SPECDECODE_VLLM_TARGETS": targets})
+    assert [finding for finding in found if finding.code == "C023"] == []
+
+
+def test_servers_that_stand_in_the_file_are_checked_too(tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    job = (
+        "{job_name: own, metric_name_escaping_scheme: allow-utf-8,"
+        ' static_configs: [{targets: ["${env:A}:8000", "https://b:1"]}, {labels: {}}]}'
+    )
+    own.write_text(
+        f"receivers:\n  prometheus: {{config: {{scrape_configs: [{job}]}}}}\n"
+    )
+    base = bundle_root() / "config" / "base.yaml"
+    found = check_configuration([base, own], {"A": "a"})
+    told = [finding.message for finding in found if finding.code == "C023"]
+    assert [message.split(" is ")[0] for message in told] == [
+        "scrape job own: https://b:1"
+    ]

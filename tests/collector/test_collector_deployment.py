@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from otel_specdecode.collector import bundle_root, check_configuration
+from otel_specdecode.collector.variables import expanded
 
 ROOT = bundle_root()
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
@@ -18,8 +19,7 @@ MONITORS = list(
 )
 BASE = yaml.safe_load((ROOT / "config" / "base.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-RUNNING = sorted(SERVICES.keys() - {"queue-owner"})
-each_service = pytest.mark.parametrize("name", RUNNING)
+each_service = pytest.mark.parametrize("name", sorted(SERVICES))
 COLLECTOR_RELEASE = re.search(
     r"version: ([\d.]+)", (ROOT / "builder-config.yaml").read_text()
 )
@@ -30,7 +30,7 @@ def variables_of_the_configuration() -> set[str]:
     return set(re.findall(r"\$\{env:(\w+)", text))
 
 
-@pytest.mark.parametrize("name", sorted(SERVICES))
+@each_service
 def test_an_image_is_pinned_to_one_release(name: str) -> None:
     assert re.fullmatch(r"[\w./-]+:v?\d+\.\d+\.\d+", SERVICES[name]["image"])
 
@@ -44,7 +44,19 @@ def test_a_port_is_published_on_loopback_alone(name: str) -> None:
 @each_service
 def test_a_service_has_a_limit_of_memory_and_no_capability(name: str) -> None:
     service = SERVICES[name]
-    assert (bool(service["mem_limit"]), service["cap_drop"]) == (True, ["ALL"])
+    assert re.fullmatch(r"[1-9]\d*[mg]", service["mem_limit"])
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    # It gives the queue's volume to the collector's user, and ends.
+    needed = ["CHOWN"] if name == "queue-owner" else []
+    assert service.get("cap_add", []) == needed
+    assert "privileged" not in service
+
+
+@each_service
+def test_a_service_comes_back_unless_it_is_meant_to_end(name: str) -> None:
+    ends = name == "queue-owner"
+    assert SERVICES[name]["restart"] == ("no" if ends else "unless-stopped")
 
 
 @each_service
@@ -61,7 +73,14 @@ def configurations(arguments: list[str]) -> list[str]:
 @pytest.mark.parametrize(
     ("arguments", "environment"),
     [
-        (SERVICES["collector"]["command"], SERVICES["collector"]["environment"]),
+        (
+            SERVICES["collector"]["command"],
+            # Compose takes a default as the collector does.
+            {
+                name: expanded(value, {})
+                for name, value in SERVICES["collector"]["environment"].items()
+            },
+        ),
         (
             VALUES["command"]["extraArgs"],
             {one["name"]: one["value"] for one in VALUES["extraEnvs"]},

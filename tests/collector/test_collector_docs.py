@@ -8,7 +8,7 @@ from pathlib import Path
 from otel_specdecode.collector import bundle_root
 from otel_specdecode.collector.metric_names import CLIENT_COUNTERS, CLIENT_HISTOGRAMS
 from otel_specdecode.collector.query_files import queries_of
-from otel_specdecode.collector.query_rules import parse, selectors
+from otel_specdecode.collector.query_tree import parse, selectors
 
 ROOT = bundle_root()
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -42,13 +42,13 @@ def test_a_number_is_written_with_its_unit(value: float, unit: str, text: str) -
 
 
 def panel(kind: str = "timeseries", **changes: Any) -> dict[str, Any]:
+    settings: dict[str, Any] = {"unit": "short", **changes}
     one = Panel(
         title="T",
         description="D",
-        unit="short",
         kind=kind,
         targets=(Target(expr="x", legend="{{l}}"),),
-        **changes,
+        **settings,
     )
     dashboard = Dashboard(
         uid="u", title="T", description="D", rows=(Row(title="R", panels=(one,)),)
@@ -64,6 +64,22 @@ def line(*points: tuple[float, float], name: str = "a") -> Line:
 def test_a_line_is_cut_where_points_are_missing() -> None:
     text = drawn(panel(), [line((0, 1), (1, 2), (9, 3), (10, 4))], 1.0)
     assert text.count("<polyline") == 2
+
+
+@pytest.mark.parametrize(
+    ("unit", "largest", "ticks"),
+    [
+        ("bytes", 80 * 2**20, ["0 B", "32 MiB", "64 MiB", "96 MiB"]),
+        ("bytes", 3 * 2**30, ["0 B", "1 GiB", "2 GiB", "3 GiB"]),
+        ("short", 90, ["0", "25", "50", "75", "100"]),
+        ("percentunit", 0.0004, ["0%", "0.01%", "0.02%", "0.03%", "0.04%"]),
+    ],
+)
+def test_an_axis_has_round_numbers_in_the_unit_that_is_written(
+    unit: str, largest: float, ticks: list[str]
+) -> None:
+    text = drawn(panel(unit=unit), [line((0, 0), (1, largest))], 1.0)
+    assert re.findall(r'"end">([^<:]+)</text>', text) == ticks
 
 
 def test_a_point_by_itself_is_a_dot() -> None:

@@ -16,7 +16,7 @@ from otel_specdecode.collector.metric_names import (
     missing_name,
 )
 from otel_specdecode.collector.query_files import queries_of
-from otel_specdecode.collector.query_rules import parse, selectors
+from otel_specdecode.collector.query_tree import parse, selectors
 from otel_specdecode.errors import ConfigError
 from otel_specdecode.recording import semconv
 
@@ -39,6 +39,21 @@ WILD = {
         "vllm:spec_decode_draft_overhead_fraction > 0.3",
         "Q101",
         "1 - acceptance",
+    ),
+    "a name that stands in the braces": (
+        'sum({__name__="vllm:spec_decode_acceptance_rate"})',
+        "Q101",
+        "vllm:spec_decode_acceptance_rate",
+    ),
+    "a name in quotes": (
+        'rate({"vllm:num_preemptions", engine="0"}[5m])',
+        "Q102",
+        "vllm:num_preemptions_total",
+    ),
+    "the ending of a counter twice": (
+        "rate(vllm:spec_decode_num_drafts_total_total[5m])",
+        "Q101",
+        "vllm:spec_decode_num_drafts_total_total",
     ),
     "the name of a log line": (
         "vllm:spec_decode_draft_acceptance_rate",
@@ -65,6 +80,14 @@ WILD = {
         "Q103",
         "a whole lifetime",
     ),
+    "the difference of two lifetimes": (
+        (
+            "vllm:spec_decode_num_draft_tokens_total"
+            " - vllm:spec_decode_num_accepted_tokens_total"
+        ),
+        "Q103",
+        "a whole lifetime",
+    ),
     "acceptance of a lifetime": (
         (
             "vllm:spec_decode_num_accepted_tokens_total"
@@ -82,6 +105,88 @@ WILD = {
         f"{ACCEPTED} / {DRAFTED} * 4 < 1.8",
         "Q105",
         "takes the draft length for a constant",
+    ),
+    "a draft length above the line": (
+        f"{ACCEPTED} * 5 / {DRAFTED}",
+        "Q105",
+        "acceptance times 5",
+    ),
+    "a draft length below the line": (
+        f"sum({ACCEPTED}) / (sum({DRAFTED}) / 3)",
+        "Q105",
+        "acceptance times 3",
+    ),
+    "tokens per step over draft tokens": (
+        f"1 + sum({ACCEPTED}) / (sum({DRAFTED}) > 0)",
+        "Q108",
+        "below the line stand steps",
+    ),
+    "the same the other way round": (
+        f"(({ACCEPTED} / {DRAFTED})) + 1",
+        "Q108",
+        "rate(num_drafts)",
+    ),
+    "accepted by position over draft tokens": (
+        (
+            "sum by (position) "
+            "(rate(vllm:spec_decode_num_accepted_tokens_per_pos_total[5m]))"
+            f" / ignoring (position) group_left () sum({DRAFTED})"
+        ),
+        "Q108",
+        "divides by the draft length",
+    ),
+    "something small below the line": (
+        f"sum({ACCEPTED}) / (sum({DRAFTED}) + 0.001)",
+        "Q106",
+        "a number added below the line",
+    ),
+    "the mean of the servers' quotients": (
+        f"avg by (model_name) (({ACCEPTED} / {DRAFTED}))",
+        "Q107",
+        "the mean of quotients",
+    ),
+    "the mean of quantiles": (
+        (
+            "avg(histogram_quantile(0.95, "
+            "rate(vllm:time_to_first_token_seconds_bucket[5m])))"
+        ),
+        "Q107",
+        "no quantile",
+    ),
+    "the rate of a sum": (
+        "rate(sum(vllm:spec_decode_num_drafts_total)[5m:])",
+        "Q111",
+        "the restart of one server",
+    ),
+    "the rate of a gauge": (
+        "rate(vllm:num_requests_running[5m])",
+        "Q109",
+        "takes each fall for a reset",
+    ),
+    "the difference of a counter": (
+        "delta(vllm:generation_tokens_total[1h])",
+        "Q109",
+        "negative after a restart",
+    ),
+    "a value made up for silence": (
+        f"sum({ACCEPTED}) / sum({DRAFTED}) or vector(1)",
+        "Q110",
+        "no traffic is a gap",
+    ),
+    "the same for a recorded ratio": (
+        "model:vllm_draft_acceptance:ratio_rate5m or on () (vector(0))",
+        "Q110",
+        "no traffic is a gap",
+    ),
+    "the mean of a ratio that rules record": (
+        "avg(job_model:vllm_draft_acceptance:ratio_rate5m)",
+        "Q107",
+        "divide the sums",
+    ),
+    "the mean of a recorded length over time": (
+        "avg_over_time(model:specdecode_client_mean_acceptance_length:rate5m[1h])",
+        "Q107",
+        "divide the sums",
     ),
     "a clamp that hides silence": (
         f"sum({ACCEPTED}) / clamp_min(sum({DRAFTED}), 1)",
@@ -111,9 +216,33 @@ RIGHT = [
     "sum by (job) (last_over_time(specdecode_client_chunk_count_sites_total[1h])) > 0",
     "sglang:spec_accept_rate > 0.5",
     "100 * up",
+    f"100 * sum({ACCEPTED}) / (sum({DRAFTED}) > 0)",
+    f"sum({ACCEPTED}) / 5",
+    f"{ACCEPTED} / {DRAFTED} / 0.7",
+    f"sum({ACCEPTED}) / 0 / {DRAFTED}",
+    f"1 + sum({ACCEPTED}) / (sum(rate(vllm:spec_decode_num_drafts_total[5m])) > 0)",
+    f"1 - {ACCEPTED} / {DRAFTED}",
+    "sum(rate(vllm:generation_tokens_total[5m])) or vector(0)",
+    "vllm:num_requests_running or vllm_num_requests_running",
+    "delta(vllm:num_requests_running[5m])",
+    "avg(job_model:vllm_generation_tokens:rate5m)",
+    "max(job_model:vllm_draft_acceptance:ratio_rate5m)",
     f"100 * {ACCEPTED}",
+    f"{ACCEPTED} / {DRAFTED} * 100",
+    f"sum({ACCEPTED}) / (sum({DRAFTED}) > 0) * 1e2",
+    "vllm:generation_tokens_total - vllm:generation_tokens_total offset 1h",
+    (
+        "sum(max_over_time(vllm:generation_tokens_total[1h])"
+        " - min_over_time(vllm:generation_tokens_total[1h]))"
+    ),
+    "vllm:lora_requests_info",
+    "rate(vllm:kv_offload_load_bytes_total[5m])",
+    "rate(vllm:nixl_xfer_time_seconds_sum[5m])",
     "clamp_min(rate(http_requests_total[5m]), 1)",
     "rate(vllm_spec_decode_num_drafts_total[$__rate_interval])",
+    "topk($n, sum by ($label, job) (rate(vllm:generation_tokens_total[$range])))",
+    "topk(${n}, rate(vllm:generation_tokens_total[5m])) > $floor",
+    "histogram_quantile($q, rate(vllm:time_to_first_token_seconds_bucket[5m]))",
 ]
 
 

@@ -26,9 +26,18 @@ each_alert = pytest.mark.parametrize("name", ALERTS)
 @each_alert
 def test_an_alert_waits_has_a_severity_and_says_what_is_the_matter(name: str) -> None:
     rule = ALERTS[name]
-    assert rule["for"]
+    assert re.fullmatch(r"[1-9]\d*[smhd]", rule["for"])
     assert rule["labels"]["severity"] in {"info", "warning", "critical"}
     assert rule["annotations"].keys() == {"summary", "description", "runbook_url"}
+
+
+@each_alert
+def test_one_with_a_floor_of_traffic_outlasts_traffic_below_it(name: str) -> None:
+    # Rates of requests, steps and streams are traffic; a growth of losses is not.
+    floor = re.search(
+        r":rate5m > 0\.\d|generation_tokens:rate5m > 1", ALERTS[name]["expr"]
+    )
+    assert ("keep_firing_for" in ALERTS[name]) == bool(floor)
 
 
 @each_alert

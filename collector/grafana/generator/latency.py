@@ -7,24 +7,19 @@ time per token falls. A panel never mixes the two.
 from __future__ import annotations
 
 from generator import queries as q
-from generator.dashboard_json import Dashboard, Panel, Row, Target
+from generator.dashboard_json import Dashboard, Panel, Row
+from generator.panels import BY_CLIENTS_MODEL, BY_MODEL, line, panel, share
 
 
 def _quantiles(title: str, name: str, description: str, unit: str = "s") -> Panel:
-    return Panel(
-        title=title,
-        description=description,
-        unit=unit,
-        width=8,
-        largest=1 if unit == "percentunit" else None,
-        targets=tuple(
-            Target(
-                expr=q.client_quantile(quantile, name),
-                legend=f"p{quantile * 100:.0f} {{{{gen_ai_response_model}}}}",
-            )
-            for quantile in (0.5, 0.95, 0.99)
-        ),
+    lines = (
+        line(
+            q.client_quantile(quantile, name),
+            f"p{quantile * 100:.0f} {{{{gen_ai_response_model}}}}",
+        )
+        for quantile in (0.5, 0.95, 0.99)
     )
+    return panel(title, unit, description, *lines, width=8)
 
 
 _TOKENS = (
@@ -81,36 +76,18 @@ _WHERE = (
         "server_decode_time_seconds",
         "On the server's clock; absent unless the server reports it.",
     ),
-    Panel(
-        title="Share of time the consumer took",
-        unit="percentunit",
-        width=12,
-        largest=1,
-        description=(
-            "Time that the application spent between two reads, over the stream's "
-            "time. Near 1 the stream was slow because its reader was."
-        ),
-        targets=(
-            Target(
-                expr=q.client_mean("consumer_share"),
-                legend="{{gen_ai_response_model}}",
-            ),
-        ),
+    share(
+        "Share of time the consumer took",
+        "Time that the application spent between two reads, over the stream's "
+        "time. Near 1 the stream was slow because its reader was.",
+        line(q.client_mean("consumer_share"), BY_CLIENTS_MODEL),
     ),
-    Panel(
-        title="Time of a step inside the server, median",
-        unit="s",
-        width=12,
-        description=(
-            "What vLLM exports as inter-token latency: one value a step, and with "
-            "speculation a step yields several tokens."
-        ),
-        targets=(
-            Target(
-                expr=q.server_quantile(0.5, "inter_token_latency_seconds"),
-                legend="{{model_name}}",
-            ),
-        ),
+    panel(
+        "Time of a step inside the server, median",
+        "s",
+        "What vLLM exports as inter-token latency: one value a step, and with "
+        "speculation a step yields several tokens.",
+        line(q.server_quantile(0.5, "inter_token_latency_seconds"), BY_MODEL),
     ),
 )
 

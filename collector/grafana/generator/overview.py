@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from generator import queries as q
-from generator.dashboard_json import Dashboard, Panel, Row, Target
+from generator.comparisons import acceptance_length, acceptance_rate, output_tokens
+from generator.dashboard_json import Dashboard, Row
+from generator.panels import BY_CLIENTS_MODEL, BY_MODEL, figure, line, panel
 
 _STREAMS = 'specdecode_streaming="true"'
 _UNKNOWN = (
@@ -19,130 +21,56 @@ def _streams_without_usage() -> str:
     return q.ratio(f"({unknown} or 0 * {streams})", streams)
 
 
+def _undercount() -> str:
+    tokens = q.client_rate("output_tokens_total", where=_STREAMS)
+    return q.ratio(tokens, q.client_rate("content_chunks_total"))
+
+
 _NOW = (
-    Panel(
-        title="Acceptance rate",
-        kind="stat",
-        unit="percentunit",
+    figure(
+        "Acceptance rate",
+        "percentunit",
+        "Accepted draft tokens over draft tokens, from the servers' counters. "
+        "No value: nothing was drafted in the interval.",
+        line(q.acceptance_of_servers(), BY_MODEL),
         largest=1,
-        width=6,
-        height=5,
-        description=(
-            "Accepted draft tokens over draft tokens, from the servers' counters. "
-            "No value: nothing was drafted in the interval."
-        ),
-        targets=(Target(expr=q.acceptance_of_servers(), legend="{{model_name}}"),),
     ),
-    Panel(
-        title="Effective tokens per step",
-        kind="stat",
-        unit="short",
+    figure(
+        "Effective tokens per step",
+        "short",
+        "1 + accepted draft tokens over speculative steps: what one forward pass "
+        "of the target yields, the bonus token included. 1 is no gain.",
+        line(q.length_of_servers(), BY_MODEL),
         decimals=2,
-        width=6,
-        height=5,
-        description=(
-            "1 + accepted draft tokens over speculative steps: what one forward pass "
-            "of the target yields, the bonus token included. 1 is no gain."
-        ),
-        targets=(Target(expr=q.length_of_servers(), legend="{{model_name}}"),),
     ),
-    Panel(
-        title="Chunks undercount tokens by",
-        kind="stat",
-        unit="short",
+    figure(
+        "Chunks undercount tokens by",
+        "short",
+        "Output tokens over content chunks of streams whose usage is known. A "
+        "program that counts chunks reports a rate that many times too low.",
+        line(_undercount(), BY_CLIENTS_MODEL),
         decimals=2,
-        width=6,
-        height=5,
-        description=(
-            "Output tokens over content chunks of streams whose usage is known. A "
-            "program that counts chunks reports a rate that many times too low."
-        ),
-        targets=(
-            Target(
-                expr=q.ratio(
-                    q.client_rate("output_tokens_total", where=_STREAMS),
-                    q.client_rate("content_chunks_total"),
-                ),
-                legend="{{gen_ai_response_model}}",
-            ),
-        ),
     ),
-    Panel(
-        title="Streams without usage",
-        kind="stat",
-        unit="percentunit",
+    figure(
+        "Streams without usage",
+        "percentunit",
+        "Completed streams that carried no token count, over all streams. Neither "
+        "tokens nor acceptance are known for these.",
+        line(_streams_without_usage(), BY_CLIENTS_MODEL),
         largest=1,
-        width=6,
-        height=5,
-        description=(
-            "Completed streams that carried no token count, over all streams. Neither "
-            "tokens nor acceptance are known for these."
-        ),
-        targets=(
-            Target(expr=_streams_without_usage(), legend="{{gen_ai_response_model}}"),
-        ),
     ),
 )
 
 _OVER_TIME = (
-    Panel(
-        title="Acceptance rate over time",
-        unit="percentunit",
-        largest=1,
-        description=(
-            "Accepted over drafted, once from the servers' counters and once from what "
-            "clients were told. A gap is a time without drafts."
-        ),
-        targets=(
-            Target(expr=q.acceptance_of_servers(), legend="server {{model_name}}"),
-            Target(
-                expr=q.acceptance_of_clients(),
-                legend="clients {{gen_ai_response_model}}",
-            ),
-        ),
-    ),
-    Panel(
-        title="Effective tokens per step over time",
-        unit="short",
-        description="1 + accepted over steps, from both sides. 1 is no gain.",
-        targets=(
-            Target(expr=q.length_of_servers(), legend="server {{model_name}}"),
-            Target(
-                expr=q.length_of_clients(), legend="clients {{gen_ai_response_model}}"
-            ),
-        ),
-    ),
-    Panel(
-        title="Output tokens per second",
-        unit="short",
-        description=(
-            "Generated tokens: counted by the servers, and by clients from usage. "
-            "Clients below servers: some traffic is not instrumented, or ended early."
-        ),
-        targets=(
-            Target(
-                expr=q.server_rate("generation_tokens_total"),
-                legend="server {{model_name}}",
-            ),
-            Target(
-                expr=q.client_rate("output_tokens_total"),
-                legend="clients {{gen_ai_response_model}}",
-            ),
-        ),
-    ),
-    Panel(
-        title="Time per output token (clients, median)",
-        unit="s",
-        description=(
-            "From the first content chunk to the last chunk, over the tokens after the "
-            "first chunk: the number that speculation is meant to lower."
-        ),
-        targets=(
-            Target(
-                expr=q.client_quantile(0.5, "time_per_output_token_seconds"),
-                legend="{{gen_ai_response_model}}",
-            ),
-        ),
+    acceptance_rate("Acceptance rate over time"),
+    acceptance_length("Effective tokens per step over time"),
+    output_tokens(),
+    panel(
+        "Time per output token (clients, median)",
+        "s",
+        "From the first content chunk to the last chunk, over the tokens after the "
+        "first chunk: the number that speculation is meant to lower.",
+        line(q.client_quantile(0.5, "time_per_output_token_seconds"), BY_CLIENTS_MODEL),
     ),
 )
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from generator import queries as q
-from generator.dashboard_json import Dashboard, Panel, Row, Target
+from generator.dashboard_json import Dashboard, Row
+from generator.panels import both_sides, line, panel, share
 
 _SERVER_BY = ("model_name", "position")
 _CLIENT_BY = (q.MODEL, "specdecode_position")
 _SERVER = q.server_rate("spec_decode_num_accepted_tokens_per_pos_total", _SERVER_BY)
 _CLIENT = q.client_rate("accepted_tokens_by_position_total", _CLIENT_BY)
+_SERVER_STEPS = q.server_rate("spec_decode_num_drafts_total")
+_CLIENT_STEPS = q.client_rate("spec_steps_total")
+_SERVER_LEGEND = "{{model_name}} position {{position}}"
+_CLIENT_LEGEND = "{{gen_ai_response_model}} position {{specdecode_position}}"
 
 
-def _share(above: str, steps: str, model: str) -> str:
-    return f"{above} / on ({model}) group_left () ({steps} > 0)"
+def _of_steps(accepted: str, steps: str, model: str) -> str:
+    return f"{accepted} / on ({model}) group_left () ({steps} > 0)"
 
 
-_OF_SERVERS = _share(
-    _SERVER, q.server_rate("spec_decode_num_drafts_total"), "model_name"
-)
-_OF_CLIENTS = _share(_CLIENT, q.client_rate("spec_steps_total"), q.MODEL)
+_OF_SERVERS = line(_of_steps(_SERVER, _SERVER_STEPS, "model_name"), _SERVER_LEGEND)
+_OF_CLIENTS = line(_of_steps(_CLIENT, _CLIENT_STEPS, q.MODEL), _CLIENT_LEGEND)
 
 _CAVEAT = (
     "Share of steps that accepted at least this many drafts; position 0 is the first. "
@@ -27,77 +30,32 @@ _CAVEAT = (
 )
 
 _NOW = (
-    Panel(
-        title="Accepted by position, servers",
+    share("Accepted by position, servers", _CAVEAT, _OF_SERVERS, kind="bargauge"),
+    share(
+        "Accepted by position, clients",
+        f"{_CAVEAT} From the histograms in the responses.",
+        _OF_CLIENTS,
         kind="bargauge",
-        unit="percentunit",
-        largest=1,
-        description=_CAVEAT,
-        targets=(
-            Target(expr=_OF_SERVERS, legend="{{model_name}} position {{position}}"),
-        ),
-    ),
-    Panel(
-        title="Accepted by position, clients",
-        kind="bargauge",
-        unit="percentunit",
-        largest=1,
-        description=f"{_CAVEAT} From the histograms in the responses.",
-        targets=(
-            Target(
-                expr=_OF_CLIENTS,
-                legend="{{gen_ai_response_model}} position {{specdecode_position}}",
-            ),
-        ),
     ),
 )
 
 _OVER_TIME = (
-    Panel(
-        title="Acceptance by position over time, servers",
-        unit="percentunit",
-        largest=1,
-        description=_CAVEAT,
-        targets=(
-            Target(expr=_OF_SERVERS, legend="{{model_name}} position {{position}}"),
-        ),
-    ),
-    Panel(
-        title="Acceptance by position over time, clients",
-        unit="percentunit",
-        largest=1,
-        description=_CAVEAT,
-        targets=(
-            Target(
-                expr=_OF_CLIENTS,
-                legend="{{gen_ai_response_model}} position {{specdecode_position}}",
-            ),
-        ),
-    ),
-    Panel(
-        title="Accepted draft tokens per second by position, servers",
-        unit="short",
+    share("Acceptance by position over time, servers", _CAVEAT, _OF_SERVERS),
+    share("Acceptance by position over time, clients", _CAVEAT, _OF_CLIENTS),
+    panel(
+        "Accepted draft tokens per second by position, servers",
+        "short",
+        "The same counts without a line below them: their sum is the accepted "
+        "draft tokens a second.",
+        line(_SERVER, _SERVER_LEGEND),
         stacked=True,
-        description=(
-            "The same counts without a line below them: their sum is the accepted "
-            "draft tokens a second."
-        ),
-        targets=(Target(expr=_SERVER, legend="{{model_name}} position {{position}}"),),
     ),
-    Panel(
-        title="Speculative steps per second",
-        unit="short",
-        description="What the shares above are shares of, on both sides.",
-        targets=(
-            Target(
-                expr=q.server_rate("spec_decode_num_drafts_total"),
-                legend="server {{model_name}}",
-            ),
-            Target(
-                expr=q.client_rate("spec_steps_total"),
-                legend="clients {{gen_ai_response_model}}",
-            ),
-        ),
+    both_sides(
+        "Speculative steps per second",
+        "short",
+        "What the shares above are shares of, on both sides.",
+        server=_SERVER_STEPS,
+        clients=_CLIENT_STEPS,
     ),
 )
 

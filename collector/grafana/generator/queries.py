@@ -47,10 +47,17 @@ def client_rate(name: str, by: Iterable[str] = (MODEL,), where: str = "") -> str
     return f"sum by ({', '.join(by)}) (rate({series}{_WINDOW}))"
 
 
-def client_latest(name: str, by: Iterable[str]) -> str:
-    """Sum of the last values of a clients' counter over an hour."""
+def client_latest(name: str, what: str) -> str:
+    """Increase of a clients' counter over an hour, by job and one more label.
+
+    Such a counter has no series until there is something to count. Where a job sends
+    requests and has none, the answer is 0, which is measured and not missing.
+    """
     series = f"specdecode_client_{name}{{{_ANY}}}"
-    return f"sum by ({', '.join(by)}) (increase({series}[1h]))"
+    counted = f"sum by (job, {what}) (increase({series}[1h]))"
+    alive = f"sum by (job) (increase(specdecode_client_requests_total{{{_ANY}}}[1h]))"
+    none = f'label_replace(0 * {alive}, "{what}", "none", "", "")'
+    return f"{counted} or ({none} unless on (job) {counted})"
 
 
 def client_quantile(

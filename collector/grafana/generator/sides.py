@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 from generator import queries as q
-from generator.dashboard_json import Dashboard, Panel, Row, Target
-
-_SERVER = "server {{model_name}}"
-_CLIENTS = "clients {{gen_ai_response_model}}"
-
-
-def _pair(title: str, description: str, unit: str, server: str, clients: str) -> Panel:
-    return Panel(
-        title=title,
-        description=description,
-        unit=unit,
-        largest=1 if unit == "percentunit" else None,
-        targets=(
-            Target(expr=server, legend=_SERVER),
-            Target(expr=clients, legend=_CLIENTS),
-        ),
-    )
+from generator.comparisons import acceptance_length, acceptance_rate, output_tokens
+from generator.dashboard_json import Dashboard, Row
+from generator.panels import BY_MODEL, both_sides, line, panel
 
 
 def _by_server_name(expr: str) -> str:
@@ -27,85 +13,57 @@ def _by_server_name(expr: str) -> str:
     return f'label_replace({expr}, "model_name", "$1", "{q.MODEL}", "(.+)")'
 
 
+def _accounted_for() -> str:
+    clients = _by_server_name(q.client_rate("draft_tokens_total"))
+    servers = q.server_rate("spec_decode_num_draft_tokens_total")
+    return q.ratio(f"sum by (model_name) ({clients})", servers)
+
+
 _SPECULATION = (
-    _pair(
-        "Acceptance rate",
-        "C / D. They agree where all traffic is instrumented and ends normally.",
-        "percentunit",
-        q.acceptance_of_servers(),
-        q.acceptance_of_clients(),
-    ),
-    _pair(
-        "Mean acceptance length",
-        "1 + C / R, the bonus token included.",
-        "short",
-        q.length_of_servers(),
-        q.length_of_clients(),
-    ),
-    _pair(
+    acceptance_rate("Acceptance rate"),
+    acceptance_length("Mean acceptance length"),
+    both_sides(
         "Draft tokens per second",
+        "short",
         "What was drafted, and what of it clients were told. Requests with n above 1, "
         "several prompts or an early end carry no acceptance to the client.",
-        "short",
-        q.server_rate("spec_decode_num_draft_tokens_total"),
-        q.client_rate("draft_tokens_total"),
+        server=q.server_rate("spec_decode_num_draft_tokens_total"),
+        clients=q.client_rate("draft_tokens_total"),
     ),
-    Panel(
-        title="Drafts that clients account for",
-        unit="percentunit",
-        smallest=0,
-        description=(
-            "Draft tokens known to clients over draft tokens of the servers. Below 1: "
-            "clients without instrumentation, or without usage."
-        ),
-        targets=(
-            Target(
-                expr=q.ratio(
-                    "sum by (model_name) ("
-                    + _by_server_name(q.client_rate("draft_tokens_total"))
-                    + ")",
-                    q.server_rate("spec_decode_num_draft_tokens_total"),
-                ),
-                legend="{{model_name}}",
-            ),
-        ),
+    # Above 1 it says something too: servers that are not scraped.
+    panel(
+        "Drafts that clients account for",
+        "percentunit",
+        "Draft tokens known to clients over draft tokens of the servers. Below 1: "
+        "clients without instrumentation, or without usage.",
+        line(_accounted_for(), BY_MODEL),
     ),
 )
 
 _TIME = (
-    _pair(
+    both_sides(
         "Time to first token, median",
+        "s",
         "Server: arrival to first token. Clients: request to first chunk with content, "
         "network and client included.",
-        "s",
-        q.server_quantile(0.5, "time_to_first_token_seconds"),
-        q.client_quantile(0.5, "time_to_first_token_seconds"),
+        server=q.server_quantile(0.5, "time_to_first_token_seconds"),
+        clients=q.client_quantile(0.5, "time_to_first_token_seconds"),
     ),
-    _pair(
+    both_sides(
         "Time per output token, median",
+        "s",
         "Server: decode time over tokens after the first. Clients: arrival of chunks "
         "over the tokens in them. Two clocks, one meaning.",
-        "s",
-        q.server_quantile(0.5, "request_time_per_output_token_seconds"),
-        q.client_quantile(0.5, "time_per_output_token_seconds"),
+        server=q.server_quantile(0.5, "request_time_per_output_token_seconds"),
+        clients=q.client_quantile(0.5, "time_per_output_token_seconds"),
     ),
-    _pair(
-        "Output tokens per second",
-        "Tokens that the servers generated, and tokens that reached clients.",
-        "short",
-        q.server_rate("generation_tokens_total"),
-        q.client_rate("output_tokens_total"),
-    ),
-    Panel(
-        title="Requests per second",
-        unit="reqps",
-        description=(
-            "Requests that the servers finished, and requests that ended at clients."
-        ),
-        targets=(
-            Target(expr=q.server_rate("request_success_total"), legend=_SERVER),
-            Target(expr=q.client_rate("requests_total"), legend=_CLIENTS),
-        ),
+    output_tokens(),
+    both_sides(
+        "Requests per second",
+        "reqps",
+        "Requests that the servers finished, and requests that ended at clients.",
+        server=q.server_rate("request_success_total"),
+        clients=q.client_rate("requests_total"),
     ),
 )
 

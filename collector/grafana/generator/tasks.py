@@ -7,33 +7,27 @@ one series without that label.
 from __future__ import annotations
 
 from generator import queries as q
-from generator.dashboard_json import Dashboard, Panel, Row, Target
+from generator.dashboard_json import Dashboard, Panel, Row
+from generator.panels import line, panel, share
 
 _BY = ("specdecode_tag_task", q.MODEL)
 _LEGEND = "{{specdecode_tag_task}} {{gen_ai_response_model}}"
 
 
-def _panel(title: str, description: str, unit: str, expr: str) -> Panel:
-    return Panel(
-        title=title,
-        description=description,
-        unit=unit,
-        largest=1 if unit == "percentunit" else None,
-        targets=(Target(expr=expr, legend=_LEGEND),),
-    )
+def _panel(title: str, unit: str, description: str, expr: str) -> Panel:
+    return panel(title, unit, description, line(expr, _LEGEND))
 
 
 _ACCEPTANCE = (
-    _panel(
+    share(
         "Acceptance rate by task",
         "Accepted over drafted, of the requests of one task. A gap: nothing drafted.",
-        "percentunit",
-        q.acceptance_of_clients(_BY),
+        line(q.acceptance_of_clients(_BY), _LEGEND),
     ),
     _panel(
         "Mean acceptance length by task",
-        "1 + accepted over steps. Tasks whose line stays near 1 do not gain.",
         "short",
+        "1 + accepted over steps. Tasks whose line stays near 1 do not gain.",
         q.length_of_clients(_BY),
     ),
 )
@@ -41,26 +35,26 @@ _ACCEPTANCE = (
 _SPEED = (
     _panel(
         "Time per output token by task, median",
-        "Streams alone: other requests have no first chunk.",
         "s",
+        "Streams alone: other requests have no first chunk.",
         q.client_quantile(0.5, "time_per_output_token_seconds", _BY),
     ),
     _panel(
         "Output token rate by task, median",
-        "Tokens of one request over its whole time, streams and others alike.",
         "short",
+        "Tokens of one request over its whole time, streams and others alike.",
         q.client_quantile(0.5, "output_token_rate_per_second", _BY),
     ),
     _panel(
         "Output tokens per second by task",
-        "Tokens from usage, summed over the requests of a task.",
         "short",
+        "Tokens from usage, summed over the requests of a task.",
         q.client_rate("output_tokens_total", _BY),
     ),
     _panel(
         "Requests per second by task",
-        "Requests that ended, whatever their outcome.",
         "reqps",
+        "Requests that ended, whatever their outcome.",
         q.client_rate("requests_total", _BY),
     ),
 )

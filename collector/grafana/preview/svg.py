@@ -18,7 +18,7 @@ COLOURS = (
     *("#3274d9", "#e0752d", "#3f9b46", "#c4162a", "#8f3bb8", "#0a8f8f"),
     *("#b58900", "#d6336c", "#5c6bc0", "#607d8b"),
 )
-_LEFT, _BOTTOM, _TOP = 52, 18, 8
+_LEFT, _BOTTOM, _TOP = 64, 18, 8
 
 
 def drawn(panel: Mapping[str, Any], lines: Sequence[Line], step_s: float) -> str:
@@ -104,7 +104,7 @@ def _chart(
     first, last = min(at for at, _ in points), max(at for at, _ in points)
     low = field.get("min", min(value for _, value in points))
     high = max(field.get("max", 0), *(value for _, value in points)) or 1
-    ticks = _ticks(low, high)
+    ticks = _ticks(low, high, unit=field["unit"])
     high = max(high, ticks[-1])
 
     def x(at: float) -> float:
@@ -151,10 +151,15 @@ def _pieces(line: Line, step_s: float) -> Iterator[list[tuple[float, float]]]:
         yield piece
 
 
-def _ticks(low: float, high: float) -> list[float]:
+def _ticks(low: float, high: float, *, unit: str) -> list[float]:
     """Round numbers from `low` to just past `high`, four or five of them."""
     raw = (high - low or 1) / 4
-    size = 10 ** math.floor(math.log10(raw))
-    step = next(size * one for one in (1, 2, 2.5, 5, 10) if size * one >= raw * 0.999)
+    if unit == "bytes":
+        step = 2.0 ** math.ceil(math.log2(raw))
+    else:
+        size = 10 ** math.floor(math.log10(raw))
+        step = next(
+            size * one for one in (1, 2, 2.5, 5, 10) if size * one >= raw * 0.999
+        )
     count = math.ceil((high - low) / step - 1e-9)
     return [low + step * at for at in range(count + 1)]
