@@ -1,83 +1,50 @@
-"""The command line: one module a subcommand, imported when it is called."""
+"""The command line: one module a subcommand, imported when it is called.
+
+Editors and hooks start this for one file at a time, so until a subcommand is chosen
+nothing is imported that Python has not imported already.
+"""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import click
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subcommand:
-    """A subcommand that is imported only when it is needed.
-
-    Attributes:
-        name: as it is typed.
-        module: holds the click command `command`.
-        summary: its line in the list.
-    """
-
-    name: str
-    module: str
-    summary: str
-
-
-SUBCOMMANDS = (
-    Subcommand(
-        name="collector",
-        module="otel_specdecode.cli.collector",
-        summary="Files, checks and a probe for the OpenTelemetry Collector.",
-    ),
-    Subcommand(
-        name="demo",
-        module="otel_specdecode.cli.demo",
-        summary="Show chunks against tokens, on the simulator or your own server.",
-    ),
-    Subcommand(
-        name="lint",
-        module="otel_specdecode.cli.lint",
-        summary="Find code that takes streamed chunks for tokens.",
-    ),
-    Subcommand(
-        name="rule",
-        module="otel_specdecode.cli.rule",
-        summary="Explain a lint rule.",
-    ),
-    Subcommand(
-        name="simulate",
-        module="otel_specdecode.cli.simulate",
-        summary="Serve an OpenAI-compatible API that speculates.",
-    ),
-)
-
-_MISSING = (
-    "otel-specdecode needs the package '{name}' for this; "
-    "install it with: pip install 'otel-specdecode[cli]'"
-)
+_EXTRAS = {
+    "click": "cli",
+    "pathspec": "cli",
+    "rich": "cli",
+    "httptools": "simulator",
+}
+"""Which extra brings a package, where its subcommand does not say so itself."""
 
 
 def main() -> None:
-    """Run the command line; without the `cli` extra, say what to install."""
+    """Run the command line; where an extra is missing, say which, and exit with 2."""
+    try:
+        _run()
+    except ModuleNotFoundError as error:
+        extra = _extra_with(error.name or "")
+        if extra is None:
+            raise
+        sys.stderr.write(
+            f"otel-specdecode needs the package {error.name!r} for this; install it"
+            f" with: pip install 'otel-specdecode[{extra}]'\n"
+        )
+        sys.exit(2)
+
+
+def _run() -> None:
     if sys.argv[1:2] == ["lint"]:
         # Hooks and editors start this for every file: not even click is imported.
         from otel_specdecode.cli.lint import main as lint
 
         sys.exit(lint(sys.argv[2:]))
-    try:
-        from otel_specdecode.cli._group import group
-    except ModuleNotFoundError as error:
-        sys.exit(_MISSING.format(name=error.name))
+    from otel_specdecode.cli._group import group
+
     group()
 
 
-def load(name: str) -> click.Command | None:
-    """Import a subcommand; `None` when there is none of that name."""
-    for subcommand in SUBCOMMANDS:
-        if subcommand.name == name:
-            command: click.Command = import_module(subcommand.module).command
-            return command
+def _extra_with(package: str) -> str | None:
+    for known, extra in _EXTRAS.items():
+        if package == known or package.startswith(f"{known}."):
+            return extra
     return None

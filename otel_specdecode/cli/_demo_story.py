@@ -82,6 +82,12 @@ class Story:
         """Summed counts; `None` when no stream gave any."""
         return self.totals.acceptance
 
+    @property
+    def arrival_slowdown(self) -> float | None:
+        """TPOT of what arrived over the engine's own; `None` where one is unknown."""
+        arrived_s, engine_s = self.totals.tpot_s, self.engine_tpot_s
+        return arrived_s / engine_s if arrived_s and engine_s else None
+
 
 def tell(measured: Measured) -> Story:
     """Compute the story of one server from its streams."""

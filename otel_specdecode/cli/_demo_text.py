@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 _BAR = 30
+_DELAYED = 1.5
+"""From this slowdown of arrivals on, the story is about the way and not the engine."""
 _TELLING = "specdecode.draft_acceptance_rate"
 """The span that is shown is one that has this, if there is one."""
 
@@ -117,6 +119,15 @@ def _show_latencies(console: Console, stories: Sequence[Story]) -> None:
         console,
         "A chunk gap says how smoothly text arrives; TPOT says how fast tokens do.",
     )
+    for story in stories:
+        slowdown = story.arrival_slowdown
+        if slowdown is not None and slowdown > _DELAYED:
+            _paragraph(
+                console,
+                f"{story.name}: tokens took {slowdown:.1f} times as long to arrive as"
+                " to make. This machine or the network was busy, so the rates above"
+                " are not the engine's.",
+            )
 
 
 def _show_acceptance(console: Console, stories: Sequence[Story]) -> None:

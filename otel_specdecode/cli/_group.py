@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from otel_specdecode.cli import SUBCOMMANDS, load
+from otel_specdecode.cli._subcommands import SUBCOMMANDS, load
 
 
 class _LazyGroup(click.Group):

@@ -153,7 +153,8 @@ def probe(
             endpoint=endpoint,
             prometheus=prometheus,
             traces=traces,
-            token=token_file.read_text("utf-8").strip() if token_file else None,
+            # Any file can be read so; the probe refuses what is no token.
+            token=token_file.read_text("latin-1").strip() if token_file else None,
             ca_file=str(ca_file) if ca_file else None,
             within_s=within,
         ).run()

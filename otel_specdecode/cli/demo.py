@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import click
 
+from otel_specdecode.cli._own_server import check_server_options, server_options
+from otel_specdecode.cli._progress import progress
 from otel_specdecode.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from contextlib import AbstractContextManager
 
     from rich.console import Console
 
@@ -27,19 +27,7 @@ _MISSING = (
 
 
 @click.command(name="demo")
-@click.option(
-    "--base-url",
-    default=None,
-    help="Your own server instead, such as http://localhost:8000/v1.",
-)
-@click.option("--model", default=None, help="Its model; the only one by default.")
-@click.option(
-    "--api-key",
-    default=None,
-    envvar="OPENAI_API_KEY",
-    show_envvar=True,
-    help="Its key.",
-)
+@server_options("Your own server instead")
 @click.option(
     "--requests",
     "num_requests",
@@ -78,8 +66,7 @@ def command(
     Without --base-url, three simulated servers tell the story: no GPU, no model.
     Spans and metrics are printed, or sent where OTEL_EXPORTER_OTLP_ENDPOINT says.
     """
-    if model is not None and base_url is None:
-        raise click.UsageError("--model needs --base-url")
+    check_server_options(base_url, model)
     try:
         from otel_specdecode.cli import _demo_servers as servers
 
@@ -108,7 +95,7 @@ def _measure_all(
     try:
         outlet = open_outlet()
         for target in targets:
-            with _progress(f"{target.name}: {num_requests} streams"):
+            with progress(f"{target.name}: {num_requests} streams"):
                 measured = measure(
                     target,
                     outlet.providers,
@@ -119,14 +106,6 @@ def _measure_all(
         return stories, outlet.close()
     except (DemoError, ConfigError) as error:
         raise click.ClickException(str(error)) from error
-
-
-def _progress(text: str) -> AbstractContextManager[object]:
-    """Say on a terminal what is under way; on standard error, so that pipes stay."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    return console.status(text) if console.is_terminal else nullcontext()
 
 
 def _print(stories: list[Story], sent: Sent, *, as_json: bool) -> None:

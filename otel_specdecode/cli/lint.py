@@ -10,27 +10,27 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
 
+# As `typing` has it, which would take as long to import as `argparse` does.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     import click
 
-    from otel_specdecode.lint.findings import Finding
     from otel_specdecode.lint.run import Report
     from otel_specdecode.lint.settings import Settings
 
 FORMATS = ("text", "concise", "json", "sarif", "github")
-CLEAN, FOUND, MISUSED = 0, 1, 2
-STDIN = Path("-")
+CLEAN, FOUND, MISUSED, INTERRUPTED = 0, 1, 2, 130
+STDIN = "-"
 
 
 class Options(argparse.Namespace):
     """The command line, parsed."""
 
-    paths: list[Path]
+    paths: list[str]
     select: list[str]
     ignore: list[str]
     extend_select: list[str]
@@ -43,11 +43,11 @@ class Options(argparse.Namespace):
     unsafe_fixes: bool
     diff: bool
     output_format: str
-    output_file: Path | None
+    output_file: str | None
     statistics: bool
     exit_zero: bool
     stdin_filename: str
-    config: Path | None
+    config: str | None
     isolated: bool
 
 
@@ -60,18 +60,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add(
-        "paths", nargs="*", type=Path, metavar="PATH",
+        "paths", nargs="*", default=[], metavar="PATH",
         help="files and directories; the current directory if none is given, "
         "standard input for a single dash",
     )  # fmt: skip
     rules = parser.add_argument_group("rules")
-    for name, text in (
-        ("--select", "only these rules, or all that begin so; ALL for every rule"),
-        ("--ignore", "leave these rules out"),
-        ("--extend-select", "these too, such as SPD9 for the ones that are off"),
+    for names, text in (
+        (("--select",), "only these rules, or all that begin so; ALL for every rule"),
+        (("--ignore", "--extend-ignore"), "leave these rules out"),
+        (("--extend-select",), "these too, such as SPD9 for the ones that are off"),
     ):
         rules.add_argument(
-            name, action="append", default=[], metavar="CODES", help=text
+            *names, action="append", default=[], metavar="CODES", help=text
         )
     rules.add_argument(
         "--per-file-ignores", action="append", default=[], metavar="PATTERN:CODES",
@@ -95,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     output = parser.add_argument_group("output")
     output.add_argument("--output-format", choices=FORMATS, default="text")
     output.add_argument(
-        "-o", "--output-file", type=Path, help="write the findings there"
+        "-o", "--output-file", metavar="PATH", help="write the findings there"
     )
     output.add_argument(
         "--statistics", action="store_true", help="count findings by rule"
@@ -124,7 +124,9 @@ def _add_file_options(parser: argparse.ArgumentParser) -> None:
         help="name to report for what comes from standard input",
     )  # fmt: skip
     files.add_argument(
-        "--config", type=Path, help="TOML file; else the nearest pyproject.toml"
+        "--config",
+        metavar="PATH",
+        help="TOML file; else the nearest pyproject.toml",
     )
     files.add_argument(
         "--isolated", action="store_true", help="read no configuration file"
@@ -137,18 +139,42 @@ def main(arguments: Sequence[str]) -> int:
     Raises:
         SystemExit: help was asked for, or an option is wrong.
     """
-    from otel_specdecode.errors import ConfigError
-
     options = _parser().parse_args(arguments, namespace=Options())
-    options.paths = options.paths or [Path()]
+    options.paths = options.paths or ["."]
+    from otel_specdecode.errors import ConfigError, LintSourceError
+
+    _open_what_is_closed()
     try:
         return _run(options)
-    except ConfigError as error:
+    except (ConfigError, LintSourceError) as error:
         sys.stderr.write(f"error: {error}\n")
+    except BrokenPipeError:
+        _let_go_of_output()
+        return CLEAN if options.exit_zero else FOUND
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         sys.stderr.write(f"error: {place}{error.strerror or error}\n")
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return MISUSED
+
+
+def _open_what_is_closed() -> None:
+    """Let a command whose streams were closed (`>&-`) write to nowhere."""
+    import os
+
+    streams: Any = sys
+    for name in ("stdout", "stderr"):
+        if getattr(streams, name) is None:
+            setattr(streams, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
+
+
+def _let_go_of_output() -> None:
+    """The reader, such as `head`, has seen enough: there was something to see."""
+    import os
+
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
 
 
 def __getattr__(name: str) -> click.Command:
@@ -171,92 +197,96 @@ def __getattr__(name: str) -> click.Command:
 
 
 def _run(options: Options) -> int:
-    from otel_specdecode.lint.run import lint_paths, lint_text
+    from pathlib import Path
 
-    settings = _settings(options)
-    from_stdin = options.paths == [STDIN]
-    if from_stdin:
-        data = sys.stdin.buffer.read()
-        report = lint_text(data, options.stdin_filename, settings)
-    else:
-        report = lint_paths(options.paths, settings)
-    if options.fix or options.unsafe_fixes or options.diff:
-        return _fix(report, options, settings, from_stdin=from_stdin)
-    _print(report, options)
-    return _exit_code(report, options)
+    from otel_specdecode.cli._lint_settings import settings_of
+    from otel_specdecode.errors import ConfigError
+    from otel_specdecode.lint.run import lint_paths
+
+    if STDIN in options.paths and len(options.paths) > 1:
+        raise ConfigError("`-`, the standard input, cannot be mixed with other paths")
+    settings = settings_of(options)
+    is_fixing = options.fix or options.unsafe_fixes or options.diff
+    if options.paths == [STDIN]:
+        return _run_on_stdin(options, settings, is_fixing=is_fixing)
+    report = lint_paths([Path(path) for path in options.paths], settings)
+    _tell_of_partial(report)
+    if is_fixing:
+        from otel_specdecode.cli import _lint_fixes
+
+        if options.diff:
+            return _lint_fixes.show(report, options)
+        if not _lint_fixes.write(report, options):
+            return MISUSED
+        report = lint_paths([Path(path) for path in options.paths], settings)
+    print_report(report, options)
+    return exit_code(report, options)
 
 
-def _exit_code(report: Report, options: Options) -> int:
+def _run_on_stdin(options: Options, settings: Settings, *, is_fixing: bool) -> int:
+    from otel_specdecode.errors import ConfigError
+    from otel_specdecode.lint.reading import read_stream
+    from otel_specdecode.lint.run import lint_text
+
+    stdin: Any = sys.stdin
+    if stdin is None:
+        raise ConfigError("standard input is closed")
+    data = read_stream(stdin.buffer)
+    report = lint_text(data, options.stdin_filename, settings)
+    _tell_of_partial(report)
+    if not is_fixing:
+        print_report(report, options)
+        return exit_code(report, options)
+    from otel_specdecode.cli import _lint_fixes
+
+    if options.diff:
+        return _lint_fixes.show(report, options)
+    return _lint_fixes.hand_on(data, report, options, settings)
+
+
+def exit_code(report: Report, options: Options) -> int:
+    """0 for clean, 1 for findings, unless these are no reason to fail."""
     return CLEAN if options.exit_zero or not report.findings else FOUND
 
 
-def _codes(given: Sequence[str]) -> tuple[str, ...]:
-    return tuple(
-        code for item in given for code in item.replace(",", " ").split() if code
-    )
+def _tell_of_partial(report: Report) -> None:
+    for path in report.partial:
+        sys.stderr.write(
+            f"note: {path}: too large to be followed whole; findings in the rest of it "
+            "may be missing\n"
+        )
 
 
-def _settings(options: Options) -> Settings:
-    """The configuration file's options, overridden by those of the command line."""
-    from dataclasses import replace
+def print_report(report: Report, options: Options, *, to_stderr: bool = False) -> None:
+    """Write the findings where the options say.
 
-    from otel_specdecode.errors import ConfigError
-    from otel_specdecode.lint.registry import known_prefix
-    from otel_specdecode.lint.settings import Settings, find_config, load
-
-    first = options.paths[0] if options.paths[0] != STDIN else Path()
-    nearest = (first if first.is_dir() else first.parent).absolute()
-    found = options.config or (None if options.isolated else find_config(nearest))
-    base = load(found) if found is not None else Settings(root=Path())
-    settings = replace(
-        base,
-        select=_codes(options.select) or base.select,
-        extend_select=_codes(options.extend_select) or base.extend_select,
-        ignore=(*base.ignore, *_codes(options.ignore)),
-        per_file_ignores=(
-            *base.per_file_ignores,
-            *(_pattern(item) for item in options.per_file_ignores),
-        ),
-        exclude=(*base.exclude, *options.exclude),
-        assume_instrumented=options.assume_instrumented or base.assume_instrumented,
-        force_exclude=options.force_exclude or base.force_exclude,
-        respect_gitignore=(
-            base.respect_gitignore
-            if options.respect_gitignore is None
-            else options.respect_gitignore
-        ),
-    )
-    for code in (*settings.select, *settings.ignore, *settings.extend_select):
-        if not known_prefix(code):
-            message = f"unknown rule {code!r}; see `otel-specdecode rule --all`"
-            raise ConfigError(message)
-    return settings
-
-
-def _pattern(item: str) -> tuple[str, tuple[str, ...]]:
-    from otel_specdecode.errors import ConfigError
-
-    pattern, _, codes = item.rpartition(":")
-    if not pattern or not codes:
-        raise ConfigError(f"--per-file-ignores: expected PATTERN:CODES, got {item!r}")
-    return pattern, _codes([codes])
-
-
-def _print(report: Report, options: Options) -> None:
+    Args:
+        report: the findings.
+        options: the command line.
+        to_stderr: standard output is taken by the source itself.
+    """
     from otel_specdecode.lint.reports import text
 
-    target = options.output_file
-    is_terminal = target is None and sys.stdout.isatty()
+    output: Any = sys.stderr if to_stderr else sys.stdout
+    is_terminal = options.output_file is None and output.isatty()
     if options.statistics:
         rendered = text.statistics(report)
     else:
         rendered = _renderer(options.output_format, is_terminal=is_terminal)(report)
-    if target is not None:
-        target.write_text(rendered, encoding="utf-8")
+    if options.output_file is not None:
+        from pathlib import Path
+
+        target = Path(options.output_file)
+        target.write_text(rendered, encoding="utf-8", errors="backslashreplace")
         return
-    sys.stdout.write(rendered)
+    reconfigure = getattr(output, "reconfigure", None)
+    if reconfigure is not None:
+        # A file name that is no text, or a terminal that knows ASCII alone.
+        reconfigure(errors="backslashreplace")
+    output.write(rendered)
+    output.flush()
     if options.output_format == "text":
-        stream = sys.stdout if is_terminal else sys.stderr
+        stream = output if is_terminal else sys.stderr
         stream.write(text.summary(report))
 
 
@@ -278,48 +308,3 @@ def _renderer(name: str, *, is_terminal: bool) -> Callable[[Report], str]:
         "sarif": sarif,
         "github": structured.as_github,
     }[name]
-
-
-def _fix(
-    report: Report, options: Options, settings: Settings, *, from_stdin: bool
-) -> int:
-    """Apply or show the fixes, then report what is left."""
-    from otel_specdecode.lint import fixing
-    from otel_specdecode.lint.run import lint_paths
-
-    by_file: dict[str, list[Finding]] = {}
-    for finding in fixing.applicable(report.findings, unsafe=options.unsafe_fixes):
-        by_file.setdefault(finding.path, []).append(finding)
-    fixed = {
-        path: fixing.apply(report.texts[path].text, findings)
-        for path, findings in by_file.items()
-    }
-    if options.diff:
-        for path, (text, _) in fixed.items():
-            sys.stdout.write(fixing.diff(path, report.texts[path].text, text))
-        return CLEAN if options.exit_zero or not fixed else FOUND
-    if from_stdin:
-        return _hand_on(report, options, settings, fixed)
-    for path, (text, _) in fixed.items():
-        fixing.write(report.texts[path], text)
-    if fixed:
-        number = sum(len(done) for _, done in fixed.values())
-        sys.stderr.write(f"Fixed {number} finding{'' if number == 1 else 's'}.\n")
-        report = lint_paths(options.paths, settings)
-    _print(report, options)
-    return _exit_code(report, options)
-
-
-def _hand_on(
-    report: Report,
-    options: Options,
-    settings: Settings,
-    fixed: dict[str, tuple[str, list[Finding]]],
-) -> int:
-    """Write the source to standard output, fixed: editors expect it back whole."""
-    from otel_specdecode.lint.run import lint_text
-
-    text = fixed[options.stdin_filename][0] if fixed else report.stdin_text
-    sys.stdout.write(text)
-    left = lint_text(text.encode(), options.stdin_filename, settings)
-    return _exit_code(left, options)

@@ -13,10 +13,14 @@ OPEN = ("chunking", "usage_origins", "acceptance_states", "sources")
 _CODE = re.compile(r"`([^`]+)`")
 
 
-def documented_fields() -> set[str]:
-    """Paths of the table; those after the first of a row share its start."""
+def documented_fields(text: str | None = None) -> set[str]:
+    """Paths of the table; those after the first of a row share its start.
+
+    Args:
+        text: holds the table; `None` for the page on the demo.
+    """
     paths: set[str] = set()
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
+    for line in (text or PAGE.read_text(encoding="utf-8")).splitlines():
         if not line.startswith("| `"):
             continue
         first, *others = _CODE.findall(line.split("|")[1])
