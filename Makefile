@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 MARK := $(VENV)/.ready-$(shell cat pyproject.toml constraints/dev.txt 2>/dev/null | sha256sum | cut -c1-16)
 
-.PHONY: help setup collector stack constraints demo check test e2e e2e-full matrix soak fuzz format clean
+.PHONY: help setup collector stack constraints demo check test e2e e2e-full matrix frameworks neighbours soak fuzz format clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -45,6 +45,12 @@ e2e-full: collector ## Every speculative method, every fault; before an issue is
 
 matrix: setup ## The suite over old and new versions of openai and OpenTelemetry.
 	$(BIN)/python scripts/matrix.py
+
+frameworks: setup ## The newest release of each framework, with and without us.
+	$(BIN)/python scripts/frameworks.py
+
+neighbours: setup ## Other instrumentations beside ours, each as it is released.
+	$(BIN)/python scripts/neighbours.py
 
 soak: setup ## Every ending at random for ten minutes (SECONDS=n); sums compared.
 	$(BIN)/python scripts/soak.py --seconds $(or $(SECONDS),600)

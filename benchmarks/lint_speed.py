@@ -9,6 +9,10 @@ something measured beside it, in CPU time and the best of a few repetitions:
   (at most 3, wall time).
 
     python benchmarks/lint_speed.py [--repeat 3] [DIRECTORY...]
+    python benchmarks/lint_speed.py --growth
+
+The second prints how long made-up files of ten and a hundred thousand lines take, and
+files nested deeply or full of literals: the time should grow as the file does.
 """
 
 from __future__ import annotations
@@ -23,11 +27,12 @@ import sys
 import sysconfig
 import time
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint.discovery import find_files
 from otel_specdecode.lint.registry import RULES
-from otel_specdecode.lint.run import lint_files
+from otel_specdecode.lint.run import lint_files, lint_text
 from otel_specdecode.lint.settings import Settings
 
 if TYPE_CHECKING:
@@ -102,7 +107,14 @@ def parsed_files(directories: list[Path], repeat: int) -> float | None:
     alone = best(repeat, time.process_time, lambda: parse(files))
     print(f"files that need parsing: {len(files)} files, {lines_of(files):,} lines")
     print(f"  lint {ours:.2f} s, ast.parse {alone:.2f} s, CPU")
+    each = sorted(one_file(file, settings, repeat) for file in files)
+    print(f"  file by file: median {median(each):.1f}, worst {each[-1]:.1f}")
     return ours / alone
+
+
+def one_file(file: Path, settings: Settings, repeat: int) -> float:
+    ours = best(repeat, time.process_time, lambda: lint_files([file], settings))
+    return ours / best(repeat, time.process_time, lambda: parse([file]))
 
 
 def start_up(repeat: int) -> float:
@@ -125,11 +137,80 @@ def start_up(repeat: int) -> float:
     return ours / plain
 
 
+STREAMS = """
+def speed{n}(client, q):
+    count, start = 0, time.perf_counter()
+    for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+        if chunk.choices and chunk.choices[0].delta.content:
+            count += 1
+    return {{"tok_s": count / (time.perf_counter() - start)}}
+"""
+PLAIN = """
+def shelf{n}(books, limit):
+    found = {{}}
+    for book in books:
+        if book.weight > limit:
+            found[book.title] = book.weight * 2 + {n}
+    return sorted(found.items(), key=lambda item: item[1])
+"""
+
+
+def repeated(lines: int, *parts: str) -> str:
+    """A file of about so many lines, of these functions in turn."""
+    each = sum(part.count("\n") for part in parts)
+    copies = range(lines // each)
+    return "import time, openai\n" + "".join(
+        part.format(n=n) for n in copies for part in parts
+    )
+
+
+def nested(lines: int) -> str:
+    """Functions of ninety conditions within each other, around a stream."""
+    steps = "".join(f"{' ' * depth}if q[{depth}]:\n" for depth in range(1, 91))
+    call = f"{' ' * 91}for c in client.chat.completions.create(stream=True): n += 1\n"
+    text = f"def f{{n}}(client, q, n=0):\n{steps}{call} return n / (q.end - q.start)\n"
+    return repeated(lines, text)
+
+
+def literals(entries: int) -> str:
+    """A list of numbers and texts beside one stream."""
+    rows = "".join(f'    ({n}, "text {n}"),\n' for n in range(entries))
+    return f"ROWS = [\n{rows}]\n{repeated(8, STREAMS)}"
+
+
+def growth(repeat: int) -> None:
+    """Print how the time grows with the size of made-up files."""
+    shapes: dict[str, Callable[[int], str]] = {
+        "one function in ten streams": lambda n: repeated(n, STREAMS, *[PLAIN] * 9),
+        "every function streams": lambda n: repeated(n, STREAMS),
+        "ninety conditions deep": nested,
+        "one literal": literals,
+    }
+    print(f"{'':28s} {'lines':>8s} {'ast.parse':>10s} {'lint':>8s}  ratio")
+    for name, make in shapes.items():
+        for lines in (1_000, 10_000, 100_000):
+            text = make(lines)
+            data, settings = text.encode(), Settings()
+            alone = best(repeat, time.process_time, lambda t=text: ast.parse(t))
+            ours = best(
+                repeat, time.process_time,
+                lambda d=data, s=settings: lint_text(d, "made_up.py", s),
+            )  # fmt: skip
+            print(
+                f"{name:28s} {text.count(chr(10)):8,d} {alone:8.3f} s {ours:6.3f} s"
+                f"  {ours / alone:5.1f}"
+            )
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("directories", nargs="*", type=Path)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--growth", action="store_true", help="made-up big files")
     options = parser.parse_args()
+    if options.growth:
+        growth(options.repeat)
+        return
     where = options.directories or [Path(sysconfig.get_path("purelib"))]
     figures = {
         "standard library, lint / pyflakes": (standard_library(options.repeat), 0.1),

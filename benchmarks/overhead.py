@@ -11,27 +11,27 @@ metrics go to the SDK's providers, with an exporter that drops them.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import statistics
 import sys
 import time
-import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import openai
-
-try:
-    import httpx2 as httpx
-except ImportError:
-    import httpx
+from instruction_count import counting_opcodes
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import (
-    BatchSpanProcessor,
-    SpanExporter,
-    SpanExportResult,
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from traffic import (
+    ASK,
+    DroppingExporter,
+    peak_kib,
+    read_stream,
+    transport,
+    transport_async,
 )
 
 import otel_specdecode
@@ -42,110 +42,45 @@ if TYPE_CHECKING:
 NUM_CHUNKS = 2000
 NUM_PAIRS = 15
 NUM_PLAIN = 50
-ASK: dict[str, Any] = {
-    "model": "spec-demo",
-    "messages": [{"role": "user", "content": "def scale(value): return value"}],
-}
-IDENTITY = {"id": "chatcmpl-94d4866963563b3d", "created": 1795958016}
-ACCEPTANCE = {
-    "mean_acceptance_length": 3.0,
-    "draft_acceptance_rate": 0.5,
-    "acceptance_histogram": [0, 0, 100, 0, 0],
-    "num_spec_steps": 100,
-    "num_accepted_draft_tokens": 200,
-    "num_draft_tokens": 400,
-    "num_spec_tokens": 4,
-}
-STATISTICS = {
-    "usage": {"prompt_tokens": 19, "completion_tokens": 301, "total_tokens": 320},
-    "metrics": {"speculative_decoding": ACCEPTANCE},
-}
+# Streams that instructions are counted in: short, for tracing is slow.
+NUM_COUNTED = 100
+NUM_STEPS = 10
+ADDRESS: dict[str, str] = {"api_key": "x", "base_url": "http://127.0.0.1:1/v1"}
 
 
-class DroppingExporter(SpanExporter):
-    """Takes spans and keeps none."""
-
-    def export(self, spans: object) -> SpanExportResult:
-        """Drop the spans."""
-        return SpanExportResult.SUCCESS
-
-
-def event(delta: dict[str, str], finish: str | None = None) -> bytes:
-    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-    chunk = {
-        **IDENTITY,
-        "object": "chat.completion.chunk",
-        "model": "spec-demo",
-        "choices": [{**choice, "token_ids": None}],
-    }
-    return b"data: " + json.dumps(chunk).encode() + b"\n\n"
-
-
-def stream_body(num_chunks: int, *, usage: bool) -> bytes:
-    last = {**IDENTITY, "object": "chat.completion.chunk", "model": "spec-demo"}
-    return b"".join(
-        (
-            event({"role": "assistant", "content": ""}),
-            event({"content": " lorem ipsum dolor"}) * (num_chunks - 2),
-            event({"content": " end"}, "stop"),
-            b"data: " + json.dumps({**last, "choices": [], **STATISTICS}).encode()
-            if usage
-            else b"",
-            b"\n\ndata: [DONE]\n\n",
-        )
+def observed(client: Any, **options: Any) -> Any:
+    """Return a client wrapped with SDK providers of its own."""
+    spans = TracerProvider()
+    spans.add_span_processor(BatchSpanProcessor(DroppingExporter()))
+    meters = MeterProvider(metric_readers=[InMemoryMetricReader()])
+    return otel_specdecode.wrap(
+        client, tracer_provider=spans, meter_provider=meters, **options
     )
 
 
-def answering(num_chunks: int) -> Callable[[Any], Any]:
-    """Return a transport's handler that answers as a server that speculates."""
-    bodies = {usage: stream_body(num_chunks, usage=usage) for usage in (False, True)}
-    message = {"role": "assistant", "content": "hello"}
-    whole = {
-        **IDENTITY,
-        "object": "chat.completion",
-        "model": "spec-demo",
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        **STATISTICS,
-    }
-
-    def answer(request: Any) -> Any:
-        body = json.loads(request.content)
-        if not body.get("stream"):
-            return httpx.Response(200, json=whole)
-        usage = bool((body.get("stream_options") or {}).get("include_usage"))
-        headers = {"content-type": "text/event-stream"}
-        return httpx.Response(200, content=bodies[usage], headers=headers)
-
-    return answer
+def plain_client(num_chunks: int) -> openai.OpenAI:
+    return openai.OpenAI(**ADDRESS, http_client=transport(num_chunks))
 
 
 def two_clients(num_chunks: int) -> tuple[openai.OpenAI, openai.OpenAI]:
     """Return a bare client and a wrapped one, alike in all else."""
-    transport = httpx.Client(transport=httpx.MockTransport(answering(num_chunks)))
+    return plain_client(num_chunks), observed(plain_client(num_chunks))
+
+
+def two_clients_async(num_chunks: int) -> tuple[Any, Any]:
+    """Return the same two, async."""
     bare, wrapped = (
-        openai.OpenAI(
-            api_key="x", base_url="http://127.0.0.1:1/v1", http_client=transport
-        )
+        openai.AsyncOpenAI(**ADDRESS, http_client=transport_async(num_chunks))
         for _ in range(2)
     )
-    spans = TracerProvider()
-    spans.add_span_processor(BatchSpanProcessor(DroppingExporter()))
-    meters = MeterProvider(metric_readers=[InMemoryMetricReader()])
-    return bare, otel_specdecode.wrap(
-        wrapped, tracer_provider=spans, meter_provider=meters
-    )
-
-
-def read_stream(client: openai.OpenAI) -> None:
-    for _ in client.chat.completions.create(**ASK, stream=True):
-        pass
+    return bare, observed(wrapped)
 
 
 def ask_plainly(client: openai.OpenAI) -> None:
     client.chat.completions.create(**ASK)
 
 
-def cpu_seconds(work: Callable[[], None]) -> float:
+def cpu_seconds(work: Callable[[], object]) -> float:
     gc.collect()
     started = time.process_time()
     work()
@@ -153,7 +88,7 @@ def cpu_seconds(work: Callable[[], None]) -> float:
 
 
 def paired(
-    bare: Callable[[], None], wrapped: Callable[[], None]
+    bare: Callable[[], object], wrapped: Callable[[], object]
 ) -> tuple[float, float, float]:
     """Return median seconds of both, and the median of the ratios of pairs."""
     pairs: list[tuple[float, float]] = []
@@ -169,55 +104,51 @@ def paired(
     return (*medians, ratio)  # pyright: ignore[reportReturnType] (two medians)
 
 
-def num_opcodes(work: Callable[[], None]) -> int:
-    """Count the bytecode instructions that some work takes in this thread."""
-    count = 0
+def opcodes_sync(client: openai.OpenAI) -> dict[str, float]:
+    ask_plainly(client)
+    read_stream(client)
+    chunks = iter(client.chat.completions.create(**ASK, stream=True))
+    # Past the role chunk and the first with content, which are looked at closer.
+    next(chunks)
+    next(chunks)
+    with counting_opcodes() as steps:
+        for _ in range(NUM_STEPS):
+            next(chunks)
+    with counting_opcodes() as plain:
+        ask_plainly(client)
+    with counting_opcodes() as stream:
+        read_stream(client)
+    return {
+        "chunk": steps[0] / NUM_STEPS,
+        "plain_request": plain[0],
+        "stream": stream[0],
+    }
 
-    def trace(frame: Any, what: str, _: object) -> Any:
-        nonlocal count
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        count += what == "opcode"
-        return trace
 
-    sys.settrace(trace)
-    try:
-        work()
-    finally:
-        sys.settrace(None)
-    return count
+async def opcodes_async(client: Any) -> dict[str, float]:
+    await client.chat.completions.create(**ASK)
+    chunks = aiter(await client.chat.completions.create(**ASK, stream=True))
+    await anext(chunks)
+    await anext(chunks)
+    with counting_opcodes() as steps:
+        for _ in range(NUM_STEPS):
+            await anext(chunks)
+    with counting_opcodes() as plain:
+        await client.chat.completions.create(**ASK)
+    return {"chunk_async": steps[0] / NUM_STEPS, "plain_request_async": plain[0]}
 
 
 def opcodes() -> dict[str, dict[str, float]]:
-    """Count instructions a chunk and a plain request, bare and wrapped."""
-    counts: dict[str, dict[str, float]] = {}
-    for name, client in zip(("bare", "wrapped"), two_clients(100), strict=True):
-        ask_plainly(client)
-        read_stream(client)
-        chunks = iter(client.chat.completions.create(**ASK, stream=True))
-        # Past the role chunk and the first with content, which are looked at closer.
-        next(chunks)
-        next(chunks)
-
-        def read_ten(chunks: Any = chunks) -> None:
-            for _ in range(10):
-                next(chunks)
-
-        def ask(client: openai.OpenAI = client) -> None:
-            ask_plainly(client)
-
-        counts[name] = {
-            "chunk": num_opcodes(read_ten) / 10,
-            "plain_request": num_opcodes(ask),
+    """Count instructions, bare and wrapped, and wrapped without the chunk check."""
+    bare, wrapped = two_clients(NUM_COUNTED)
+    unchecked = observed(plain_client(NUM_COUNTED), chunk_count_check=False)
+    bare_async, wrapped_async = two_clients_async(NUM_COUNTED)
+    with asyncio.Runner() as runner:
+        return {
+            "bare": opcodes_sync(bare) | runner.run(opcodes_async(bare_async)),
+            "wrapped": opcodes_sync(wrapped) | runner.run(opcodes_async(wrapped_async)),
+            "unchecked": opcodes_sync(unchecked),
         }
-    return counts
-
-
-def peak_kib(client: openai.OpenAI) -> int:
-    tracemalloc.start()
-    read_stream(client)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return round(peak / 1024)
 
 
 def main() -> None:
@@ -233,6 +164,7 @@ def main() -> None:
     def plainly(client: openai.OpenAI) -> Callable[[], None]:
         return lambda: [ask_plainly(client) for _ in range(NUM_PLAIN)] and None
 
+    ask_plainly(wrapped)
     one, two, ratio = paired(plainly(bare), plainly(wrapped))
     each = [f"{seconds / NUM_PLAIN * 1e6:.0f} us" for seconds in (one, two)]
     print(f"a plain request: bare {each[0]}, wrapped {each[1]}, ratio {ratio:.3f}")

@@ -3,7 +3,8 @@
 The collector comes from `collector/builder-config.yaml` through the OpenTelemetry
 Collector Builder. Prometheus is built inside the same Go module, since the collector
 already pins it: almost every dependency is shared. Alertmanager and Jaeger have
-modules of their own. Each group goes into a folder of the user's cache whose name
+modules of their own, and so has what reads the files for Compose and Kubernetes as
+those do. Each group goes into a folder of the user's cache whose name
 carries a digest of all that decides its content, so that a second run is a look-up:
 
     ${XDG_CACHE_HOME:-~/.cache}/otel-specdecode/go-<group>-<key>/bin/<program>
@@ -29,6 +30,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from environments import cache_root
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -42,6 +45,13 @@ PROMETHEUS = "v0.314.0"
 # v0.32 and newer need generated web assets that the module does not carry.
 ALERTMANAGER = "v0.28.1"
 JAEGER = "v1.76.0"
+# Reads a compose file as Docker Compose does.
+COMPOSE = "v2.16.2"
+# Carries the schema of a ServiceMonitor; nothing of it is built.
+OPERATOR = "github.com/prometheus-operator/prometheus-operator@v0.85.0"
+OPERATOR_SCHEMA = (
+    "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml"
+)
 # Leaves out the clients of every cloud's service discovery: a third of the build.
 # static_configs stay. People who run on Kubernetes build without it.
 TAGS = "remove_all_sd"
@@ -54,7 +64,7 @@ class Group:
 
     Attributes:
         name: part of the folder's name in the cache.
-        programs: names of the files under `bin/`.
+        programs: names of the files under `bin/`, not all of them to be run.
         recipe: everything that decides what is built; digested into the key.
     """
 
@@ -70,7 +80,7 @@ class Group:
 
 
 def groups() -> tuple[Group, ...]:
-    """The three Go modules, in the order in which they are most needed."""
+    """The Go modules, in the order in which they are most needed."""
     return (
         Group(
             name="collector",
@@ -83,13 +93,12 @@ def groups() -> tuple[Group, ...]:
             recipe=(ALERTMANAGER, LDFLAGS),
         ),
         Group(name="jaeger", programs=("jaeger",), recipe=(JAEGER, LDFLAGS)),
+        Group(
+            name="deployment",
+            programs=("compose-go", "servicemonitors.yaml"),
+            recipe=(COMPOSE, OPERATOR, OPERATOR_SCHEMA, LDFLAGS),
+        ),
     )
-
-
-def cache_root() -> Path:
-    """The user's cache folder for this project."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "otel-specdecode"
 
 
 def find_go() -> str:
@@ -140,6 +149,17 @@ class Toolchain:
         full = {**os.environ, "GOFLAGS": "-buildvcs=false", "PATH": path, **(env or {})}
         subprocess.run(command, cwd=cwd, env=full, stdout=sys.stderr, check=True)
 
+    def source_of(self, module: str, *, cwd: Path) -> Path:
+        """Where the source of a module was put, after fetching it."""
+        done = subprocess.run(
+            (self.go, "mod", "download", "-json", module),
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return Path(json.loads(done.stdout)["Dir"])
+
     def builder(self, config: Path, *, cwd: Path) -> None:
         """Writes the collector's sources next to `config`, without compiling."""
         self.run("install", BUILDER, cwd=cwd, env={"GOBIN": str(cwd)})
@@ -179,6 +199,14 @@ def build_jaeger(tools: Toolchain, work: Path, target: Path) -> None:
     _build_in_empty_module(tools, work, target, {"jaeger": package})
 
 
+def build_deployment(tools: Toolchain, work: Path, target: Path) -> None:
+    """The reader of compose files, and the schema of a ServiceMonitor."""
+    package = f"github.com/compose-spec/compose-go/v2/cmd@{COMPOSE}"
+    _build_in_empty_module(tools, work, target, {"compose-go": package})
+    schema = tools.source_of(OPERATOR, cwd=work) / OPERATOR_SCHEMA
+    shutil.copyfile(schema, target / "servicemonitors.yaml")
+
+
 def _build_in_empty_module(
     tools: Toolchain, work: Path, target: Path, packages: Mapping[str, str]
 ) -> None:
@@ -192,6 +220,7 @@ BUILDERS = {
     "collector": build_collector,
     "alertmanager": build_alertmanager,
     "jaeger": build_jaeger,
+    "deployment": build_deployment,
 }
 
 

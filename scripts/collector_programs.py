@@ -11,7 +11,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,10 +119,15 @@ class Ports:
 
 @dataclass(frozen=True, kw_only=True)
 class Collector:
-    """A running collector and where it listens."""
+    """A running collector and where it listens.
+
+    Attributes:
+        has_page: whether Prometheus can scrape clients' and servers' metrics there.
+    """
 
     program: Program
     ports: Ports
+    has_page: bool = False
 
     @property
     def url(self) -> str:
@@ -136,22 +141,26 @@ class Collector:
 
 @dataclass(frozen=True, kw_only=True)
 class Prometheus:
-    """A running Prometheus, and its query API."""
+    """A running Prometheus, and its query API.
+
+    Attributes:
+        at: Unix time at which expressions are evaluated; `None` is now.
+    """
 
     program: Program
     url: str
+    at: float | None = None
 
-    def query(self, expr: str, *, at: float | None = None) -> list[dict[str, Any]]:
-        """The instant vector (or matrix) of an expression, at a Unix time."""
-        fields = {"query": expr} | ({} if at is None else {"time": f"{at:.3f}"})
+    def as_of(self, at: float) -> Prometheus:
+        """The same, asked for that instant: an hour later it still says what it did."""
+        return replace(self, at=at)
+
+    def query(self, expr: str) -> list[dict[str, Any]]:
+        """The instant vector (or matrix) of an expression."""
+        fields = {"query": expr}
+        if self.at is not None:
+            fields["time"] = f"{self.at:.3f}"
         return self._get("query", fields)["result"]
-
-    def query_range(
-        self, expr: str, *, start: float, end: float, step_s: float
-    ) -> list[dict[str, Any]]:
-        """The matrix of an expression between two Unix times."""
-        fields = {"query": expr, "start": f"{start:.3f}", "end": f"{end:.3f}"}
-        return self._get("query_range", fields | {"step": f"{step_s:g}"})["result"]
 
     def value(self, expr: str) -> float | None:
         """The value of an expression that gives one series; `None` for none."""

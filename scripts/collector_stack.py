@@ -118,7 +118,8 @@ class Stack:
         }
         program = self.start("collector", command, env=variables)
         program.wait_ready(f"http://127.0.0.1:{listening.health}/")
-        return Collector(program=program, ports=listening)
+        has_page = "export-prometheus-scrape" in overlays
+        return Collector(program=program, ports=listening, has_page=has_page)
 
     def prometheus(
         self,
@@ -221,10 +222,11 @@ class Stack:
 def _point_at(
     config: dict[str, Any], collector: Collector | None, alertmanager_port: int | None
 ) -> None:
-    ports = {
-        "otelcol": collector.ports.telemetry if collector else None,
-        "specdecode": collector.ports.scrape if collector else None,
-    }
+    ports: dict[str, int | None] = {"otelcol": None, "specdecode": None}
+    if collector is not None:
+        ports["otelcol"] = collector.ports.telemetry
+        # Without a page nothing listens there, and the target would be down.
+        ports["specdecode"] = collector.ports.scrape if collector.has_page else None
     jobs = [job for job in config["scrape_configs"] if ports[job["job_name"]]]
     for job in jobs:
         targets = [f"127.0.0.1:{ports[job['job_name']]}"]
@@ -262,6 +264,9 @@ def _jaeger_config(http: int, query: int, health: int) -> dict[str, Any]:
             },
             "jaeger_query": {
                 "storage": {"traces": "memory"},
+                # Its own spans go to port 4317, whoever listens there, and where
+                # nobody does it takes ten seconds to stop.
+                "enable_tracing": False,
                 "http": {"endpoint": f"127.0.0.1:{query}"},
                 "grpc": {"endpoint": "127.0.0.1:0"},
             },

@@ -34,8 +34,9 @@ INTRODUCTION = """\
 
 What `capture()`, `record_of()`, `observe_sse()` and `record_from()` give: frozen \
 values, written from the docstrings by `scripts/docs_tables.py`. A name in `_s` is in \
-seconds, one that starts with `num_` is a count. `None` means unknown, never 0. The \
-formulas are in [concepts](concepts.md).
+seconds, one that starts with `num_` is a count. `None` means unknown, never 0. A \
+record is plain data: it can be pickled, and `json.dumps(dataclasses.asdict(record))` \
+writes it. The formulas are in [concepts](concepts.md).
 
 ```python
 from openai import OpenAI

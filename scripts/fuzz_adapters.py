@@ -173,7 +173,7 @@ def read_stream(parts: list[bytes]) -> tuple[Any, ...]:
     from otel_specdecode.instrumentation.sse_reader import SseReader  # noqa: PLC0415
 
     reader = ChunkReader(Findings())
-    events = SseReader(guarded(reader, CHAT))
+    events = SseReader(guarded(reader, CHAT, lambda: None))
     for number, part in enumerate(parts):
         events.feed_bytes(part, float(number))
     arrivals, findings = reader.tally.freeze(0.0), reader.findings

@@ -8,28 +8,31 @@ pytest.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
 import re
-import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).resolve().parent.parent
+import environments
+from environments import ROOT
+
+if TYPE_CHECKING:
+    import subprocess
+    from pathlib import Path
+
 CONSTRAINTS = ROOT / "constraints" / "dev.txt"
 PLUGIN = ROOT / "tests" / "versions"
-STABLE = "--prerelease=if-necessary-or-explicit"
 
 # What depends on neither library, or needs the newest of one, is left to `make test`.
 SUITE = (
     "tests/instrumentation",
     "tests/recording",
-    "tests/servers",
     "tests/otlp",
-    "tests/processes",
-    "tests/versions",
+    "tests/versions/test_private_names.py",
 )
+# Forks and workers know OpenTelemetry and the HTTP library, but no call of openai's.
+PROCESSES = "tests/processes"
 
 OLD_HTTPX = "httpx<0.28"  # openai before 1.56 passes an argument that 0.28 dropped
 OPENAI = {
@@ -43,12 +46,23 @@ OTEL = {
     "otel-newest": ("1.45.2", "0.66b2"),
 }
 OLDEST = "openai-1-oldest/otel-oldest"
+NEWEST = "openai-3-newest/otel-newest"
+"""What `make test` runs with, and so no row of the table by itself."""
+WITH_PROCESSES = ("openai-2-last/otel-newest", "openai-3-newest/otel-oldest")
+# Each openai with one OpenTelemetry, and the ends of both ranges with each other.
+ROWS = (
+    OLDEST,
+    "openai-1-oldest/otel-newest",
+    "openai-1-last/otel-oldest",
+    "openai-2-last/otel-newest",
+    "openai-3-newest/otel-oldest",
+)
 
 # The test tools, as pinned; whatever openai and OpenTelemetry need is resolved.
 TOOLS = (
     *("pytest", "pytest-asyncio", "pytest-xdist", "hypothesis", "inline-snapshot"),
     *("dirty-equals", "uvloop", "httptools", "click", "rich", "prometheus-client"),
-    *("requests", "aiohttp", "gunicorn", "uvicorn", "pyyaml"),
+    *("requests", "aiohttp", "gunicorn", "uvicorn", "gevent", "pyyaml"),
 )
 
 
@@ -59,28 +73,32 @@ class Corner:
     Attributes:
         name: for the command line and the table.
         requirements: what its environment is made of.
+        family: the folder that it shares with its like.
     """
 
     name: str
     requirements: tuple[str, ...]
+    family: str = "matrix"
 
     @property
     def folder(self) -> Path:
         """Where its environment is; another one for other requirements."""
-        text = "\n".join((sys.version, *self.requirements))
-        key = hashlib.sha256(text.encode()).hexdigest()[:12]
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        return cache / "otel-specdecode" / "matrix" / key
+        return environments.folder_of(self.family, "\n".join(self.requirements))
 
 
-def corners() -> dict[str, Corner]:
-    """Return every combination by its name."""
+def pinned(*names: str) -> tuple[str, ...]:
+    """Return distributions of the development environment with their versions."""
     pins = dict(
         line.split(" ;")[0].split("==")
         for line in CONSTRAINTS.read_text().splitlines()
         if "==" in line
     )
-    tools = tuple(f"{name}=={pins[name]}" for name in TOOLS)
+    return tuple(f"{name}=={pins[name]}" for name in names)
+
+
+def corners() -> dict[str, Corner]:
+    """Return every combination by its name."""
+    tools = pinned(*TOOLS)
     made = {}
     for openai_name, openai in OPENAI.items():
         for otel_name, (stable, beta) in OTEL.items():
@@ -97,51 +115,15 @@ def corners() -> dict[str, Corner]:
 
 def python_of(corner: Corner) -> Path:
     """Return the interpreter of a corner's environment, made where it is missing."""
-    python = corner.folder / "bin" / "python"
-    ready = corner.folder / ".ready"
-    uv = (sys.executable, "-m", "uv")
-    if not ready.exists():
-        subprocess.run(
-            [
-                *uv,
-                "venv",
-                "--quiet",
-                "--clear",
-                "--python",
-                sys.executable,
-                str(corner.folder),
-            ],
-            check=True,
-        )
-        install = (*uv, "pip", "install", "--quiet", STABLE, "--python", str(python))
-        subprocess.run([*install, *corner.requirements], check=True)
-        # Without its dependencies: they are what the corner is about.
-        subprocess.run([*install, "--no-deps", "--editable", str(ROOT)], check=True)
-        ready.touch()
-    return python
+    return environments.python_in(corner.folder, corner.requirements)
 
 
 def run(corner: Corner, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run pytest in a corner's environment."""
-    python = python_of(corner)
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        # A coverage run is of this environment, and its packages are not there.
-        if not name.startswith(("COVERAGE_", "COV_", "PYTEST_"))
-    }
-    environment["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(PLUGIN)))
-    return subprocess.run(
-        [
-            *(str(python), "-m", "pytest", "-p", "older_clients"),
-            *("-p", "no:cacheprovider", "-m", "not e2e and not full", *arguments),
-        ],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
+    return environments.pytest_in(
+        python_of(corner),
+        *("-p", "older_clients", "-m", "not e2e and not full", *arguments),
+        PYTHONPATH=os.pathsep.join((str(ROOT), str(PLUGIN))),
     )
 
 
@@ -158,10 +140,11 @@ def main() -> int:
     parser.add_argument("--corner", choices=every, action="append")
     parser.add_argument("pytest", nargs="*", help="arguments for pytest")
     asked = parser.parse_args()
-    arguments = asked.pytest or ["-q", "-n", "auto", *SUITE]
     code = 0
     rows = ["| versions | result |", "| --- | --- |"]
-    for name in asked.corner or every:
+    for name in asked.corner or ROWS:
+        extra = (PROCESSES,) if name in WITH_PROCESSES else ()
+        arguments = asked.pytest or ("-q", "-n", "auto", *SUITE, *extra)
         ended = run(every[name], *arguments)
         rows.append(f"| {name} | {summary_of(ended.stdout)} |")
         print(rows[-1], flush=True)

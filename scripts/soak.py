@@ -2,7 +2,9 @@
 
 Run by `make soak`. Threads and tasks call the embedded simulator in rounds. After
 each round every completed request is compared with the simulator's ledger, and the
-counters with the records; the slope of the memory is printed at the end.
+counters with the records; the slope of the memory is printed at the end, and how many
+objects of ours are alive. The HTTP library and the simulator's ledger grow as well:
+`--bare` makes the same calls with clients that are not wrapped, to compare with.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import soak_traffic
 from openai import AsyncOpenAI, OpenAI
@@ -30,6 +32,8 @@ import otel_specdecode
 from otel_specdecode.simulator import Simulator, named_profile, simulate
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from otel_specdecode.model import RequestRecord
 
 NUM_THREADS = 8
@@ -64,32 +68,41 @@ class Round:
         num_requests: requests that were made.
         mistakes: what did not add up, in words.
         resident_bytes: memory of the process after it.
+        num_objects: objects of ours that are alive after it.
     """
 
     num_requests: int
     mistakes: tuple[str, ...]
     resident_bytes: int
+    num_objects: int
 
 
 class Soak:
     """A simulator, wrapped clients, and the telemetry that they leave."""
 
-    def __init__(self, simulator: Simulator, seed: int) -> None:
+    def __init__(self, simulator: Simulator, seed: int, *, bare: bool = False) -> None:
         self._simulator = simulator
+        self._bare = bare
         self._random = Random(seed)
         self._reader = InMemoryMetricReader()
         self._providers = {
             "tracer_provider": TracerProvider(shutdown_on_exit=False),
             "meter_provider": MeterProvider([self._reader], shutdown_on_exit=False),
         }
-        self._client = self._wrapped(OpenAI)
+        self._client: OpenAI = self._wrapped(OpenAI)
         self._counted: Counter[str] = Counter()
 
-    def _wrapped(self, kind: type) -> object:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def _wrapped(self, kind: type) -> Any:
         client = kind(
             base_url=self._simulator.base_url, api_key="unused", max_retries=0
         )
-        return otel_specdecode.wrap(client, **self._providers)
+        return client if self._bare else otel_specdecode.wrap(client, **self._providers)
 
     def run_round(self) -> Round:
         """Make calls from threads and from tasks, all at once, and check them."""
@@ -98,13 +111,18 @@ class Soak:
             gc.collect()
         return Round(
             num_requests=expected.total(),
-            mistakes=(
-                *self._wrong_outcomes(expected, records),
-                *self._wrong_records(records),
-                *self._wrong_counters(records),
-            ),
+            mistakes=() if self._bare else tuple(self._wrong(expected, records)),
             resident_bytes=_resident_bytes(),
+            num_objects=_num_objects(),
         )
+
+    def _wrong(
+        self, expected: Counter[str], records: list[RequestRecord]
+    ) -> Iterator[str]:
+        yield from self._wrong_outcomes(expected, records)
+        yield from self._wrong_records(records)
+        yield from self._wrong_counters(records)
+        records.clear()
 
     def _call_everywhere(self) -> list[str]:
         model = self._simulator.model
@@ -181,6 +199,16 @@ class Soak:
         return sums
 
 
+def _num_objects() -> int:
+    """Objects of this package that are alive, the simulator's left out."""
+    modules = (str(type(one).__module__) for one in gc.get_objects())
+    return sum(
+        name.startswith("otel_specdecode.")
+        and not name.startswith("otel_specdecode.simulator")
+        for name in modules
+    )
+
+
 def _resident_bytes() -> int:
     statm = Path("/proc/self/statm")
     if statm.exists():
@@ -209,13 +237,12 @@ def slope_kib(rounds: list[Round]) -> float | None:
     return sum((x - mean_at) * (y - mean_size) for x, y in both) / spread
 
 
-def soak(seconds: float, seed: int) -> list[Round]:
+def soak(seconds: float, seed: int, *, bare: bool = False) -> list[Round]:
     """Run rounds until the time is up; at least one."""
     profile = replace(named_profile("mtp"), time_scale=0)
     ends_at = time.monotonic() + seconds
     rounds = []
-    with simulate(profile) as simulator:
-        running = Soak(simulator, seed)
+    with simulate(profile) as simulator, Soak(simulator, seed, bare=bare) as running:
         while not rounds or time.monotonic() < ends_at:
             rounds.append(running.run_round())
     return rounds
@@ -226,8 +253,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--bare", action="store_true", help="clients not wrapped")
     asked = parser.parse_args()
-    rounds = soak(asked.seconds, asked.seed)
+    rounds = soak(asked.seconds, asked.seed, bare=asked.bare)
     mistakes = [mistake for one in rounds for mistake in one.mistakes]
     slope = slope_kib(rounds)
     print(f"rounds: {len(rounds)}")
@@ -235,6 +263,8 @@ def main() -> int:
     print(f"resident memory: {rounds[-1].resident_bytes / 2**20:.1f} MiB")
     known = "unknown" if slope is None else f"{slope:+.1f} KiB"
     print(f"slope of the memory per 1,000 requests: {known}")
+    alive = f"{rounds[0].num_objects} and {rounds[-1].num_objects}"
+    print(f"objects of ours after the first and the last round: {alive}")
     print(f"mistakes: {len(mistakes)}")
     print("\n".join(mistakes[:20]))
     return 1 if mistakes else 0

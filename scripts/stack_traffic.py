@@ -5,12 +5,14 @@ Arguments are pairs of base URL and model. Where telemetry goes is in `OTEL_*`.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import random
 import signal
 import sys
 import threading
 import time
+import warnings
 
 from openai import OpenAI, OpenAIError
 
@@ -41,12 +43,29 @@ def ask(client: OpenAI, model: str, task: str, draw: random.Random) -> None:
                     return
 
 
+def tokens_per_second(client: OpenAI, model: str) -> float:
+    """Wrong on purpose: the run-time check finds it, and a panel names it."""
+    started = time.perf_counter()
+    num_tokens = 0
+    for chunk in client.chat.completions.create(
+        model=model,
+        messages=[{"role": "user", "content": PROMPTS["code"]}],
+        max_tokens=64,
+        stream=True,
+    ):
+        if chunk.choices and chunk.choices[0].delta.content:
+            num_tokens += 1
+    return num_tokens / (time.perf_counter() - started)  # noqa: SPD001
+
+
 def keep_asking(base_url: str, model: str, seed: int, end: threading.Event) -> None:
     """Requests of one worker, task after task."""
     client = otel_specdecode.wrap(
         OpenAI(base_url=base_url, api_key="none", max_retries=0)
     )
     draw = random.Random(seed)
+    with contextlib.suppress(OpenAIError):
+        tokens_per_second(client, model)
     for task in itertools.cycle(PROMPTS):
         if end.is_set():
             return
@@ -59,6 +78,7 @@ def keep_asking(base_url: str, model: str, seed: int, end: threading.Event) -> N
 
 def main() -> None:
     """Two workers a server, until SIGTERM."""
+    warnings.simplefilter("ignore", otel_specdecode.ChunkCountWarning)
     telemetry = otel_specdecode.configure(metric_export_interval_s=2)
     end = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: end.set())

@@ -27,6 +27,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from environments import cache_root
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
@@ -47,25 +49,19 @@ torch.ops._C.rms_norm
 """
 
 
-def cache_folder() -> Path:
-    """Return the folder that holds every environment and model of this project."""
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root) / "otel-specdecode"
-
-
 def environment_folder() -> Path:
     """Return where the environment of the present recipe lives, made or not."""
     key = _key(
         _REQUIREMENTS.read_bytes(),
         f"{platform.machine()} python{_python_version()} {_SMOKE_TEST}".encode(),
     )
-    return cache_folder() / f"vllm-{VLLM_VERSION}-{key}"
+    return cache_root() / f"vllm-{VLLM_VERSION}-{key}"
 
 
 def models_folder() -> Path:
     """Return where the models of the present recipe live, made or not."""
     key = _key(_MODELS_RECIPE.read_bytes(), environment_folder().name.encode())
-    return cache_folder() / f"vllm-models-{key}"
+    return cache_root() / f"vllm-models-{key}"
 
 
 def ensure_environment() -> Path:

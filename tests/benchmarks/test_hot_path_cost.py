@@ -34,10 +34,27 @@ def counts() -> Counts:
     return json.loads(done.stdout)
 
 
-def test_a_chunk_costs_at_most_2_percent_more(counts: Counts) -> None:
-    assert counts["wrapped"]["chunk"] / counts["bare"]["chunk"] < 1.02
+def ratio(counts: Counts, figure: str) -> float:
+    return counts["wrapped"][figure] / counts["bare"][figure]
 
 
-def test_a_plain_request_costs_no_more_than_was_measured(counts: Counts) -> None:
-    ratio = counts["wrapped"]["plain_request"] / counts["bare"]["plain_request"]
-    assert ratio < 1.40
+@pytest.mark.parametrize("chunk", ["chunk", "chunk_async"])
+def test_a_chunk_costs_at_most_2_percent_more(counts: Counts, chunk: str) -> None:
+    assert ratio(counts, chunk) < 1.02
+
+
+@pytest.mark.parametrize("request_", ["plain_request", "plain_request_async"])
+def test_a_plain_request_costs_no_more_than_was_measured(
+    counts: Counts, request_: str
+) -> None:
+    """Of the 1.315, 1.22 are OpenTelemetry's own (`benchmarks/sdk_share.py`)."""
+    assert ratio(counts, request_) < 1.32
+
+
+def test_a_site_once_examined_costs_its_next_stream_nothing_a_chunk(
+    counts: Counts,
+) -> None:
+    """Finding who reads is a few hundred instructions a stream, of 770,000."""
+    checked, unchecked = counts["wrapped"], counts["unchecked"]
+    assert abs(checked["chunk"] - unchecked["chunk"]) < 0.001 * unchecked["chunk"]
+    assert checked["stream"] - unchecked["stream"] < 0.001 * unchecked["stream"]
