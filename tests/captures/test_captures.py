@@ -54,6 +54,14 @@ def test_the_payloads_add_up_to_what_the_server_counted(name: str) -> None:
     assert sums == {c: value - before[c] for c, value in after.items()}
 
 
+@pytest.mark.parametrize("name", _COMPLETE)
+def test_every_answer_is_long_but_those_that_were_to_be_one_token(name: str) -> None:
+    for response in _MANIFEST[name]["responses"]:
+        num_tokens = _payload(response["file"])["usage"]["completion_tokens"]
+        one_token = response["request"]["max_tokens"] == 1
+        assert (num_tokens == 1) if one_token else (num_tokens > 10), response["name"]
+
+
 def _payload(file: str) -> dict[str, Any]:
     text = (_FOLDER / file).read_text()
     if file.endswith(".json"):

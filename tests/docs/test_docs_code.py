@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 # A page of interfaces with `...` where a program goes on; and the pages on lint rules,
 # whose code is wrong on purpose and is held by the tests of the rules.
-NOT_PROGRAMS = (DOCS / "simulator.md", DOCS / "lint")
+NOT_PROGRAMS = (
+    DOCS / "simulator.md",
+    DOCS / "lint",
+    DOCS / "frameworks.md",  # run by `make frameworks`, where each is installed
+)
 WITH_CODE = [
     path
     for path in documents()

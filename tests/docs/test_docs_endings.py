@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import inspect
 from contextlib import suppress
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import openai
 import pytest
+from callers import collect
 from documents import DOCS, Row, code_in, rows
 
 import otel_specdecode
@@ -94,7 +94,7 @@ async def _close_async(client: Any, ask: Ask) -> None:
 
 def _never_read(client: Any, ask: Ask) -> None:
     ask(client)
-    gc.collect()
+    collect()
 
 
 def _break_and_collect(client: Any, ask: Ask) -> None:
@@ -102,7 +102,7 @@ def _break_and_collect(client: Any, ask: Ask) -> None:
     for _ in stream:
         break
     del stream, _
-    gc.collect()
+    collect()
 
 
 def _raise_in_with(client: Any, ask: Ask) -> None:

@@ -77,6 +77,18 @@ def test_the_demo_runs(command: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    "command", [c for c in commands(PROGRAM) if c[1] == "doctor"], ids=" ".join
+)
+def test_the_doctor_examines_a_server(command: list[str]) -> None:
+    profile = replace(named_profile("mtp"), time_scale=0, timing_fields=True)
+    with simulate(profile) as sim:
+        words = [sim.base_url if "://" in word else word for word in command[1:]]
+        done = run(installed(PROGRAM), *words, OTEL_SPECDECODE_RERAISE="false")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "acceptance      streams: summary" in done.stdout
+
+
+@pytest.mark.parametrize(
     "command", [c for c in commands(PROGRAM) if c[1] == "simulate"], ids=" ".join
 )
 def test_the_simulator_serves_until_it_is_stopped(command: list[str]) -> None:
@@ -128,7 +140,7 @@ def test_a_rule_is_explained(command: list[str]) -> None:
 
 def test_the_tests_above_know_every_subcommand_that_is_shown() -> None:
     shown = {command[1] for command in commands(PROGRAM)}
-    assert shown == {"demo", "simulate", "lint", "rule"}
+    assert shown == {"demo", "doctor", "simulate", "lint", "rule"}
 
 
 def test_the_installation_names_an_extra_that_exists() -> None:
@@ -179,11 +191,57 @@ def test_the_wheel_holds_everything_and_needs_nothing_to_be_imported(
 
 def test_the_installed_command_says_which_extra_is_missing(wheel_python: Path) -> None:
     done = run(str(wheel_python.parent / PROGRAM), "demo")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr.strip() == (
         "otel-specdecode needs the package 'click' for this; "
         "install it with: pip install 'otel-specdecode[cli]'"
     )
+
+
+@pytest.mark.parametrize(
+    ("package", "arguments", "extra"),
+    [
+        ("pathspec", ["lint", "examples"], "cli"),
+        ("rich", ["doctor"], "cli"),
+        ("httptools", ["simulate"], "simulator"),
+    ],
+)
+def test_a_subcommand_without_its_package_names_the_extra(
+    package: str, arguments: list[str], extra: str
+) -> None:
+    program = (
+        f"import sys; sys.modules[{package!r}] = None;"
+        f" sys.argv = ['otel-specdecode', *{arguments!r}];"
+        " from otel_specdecode.cli import main; main()"
+    )
+    done = run(sys.executable, "-c", program)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"otel-specdecode needs the package '{package}")
+    assert done.stderr.endswith(f"pip install 'otel-specdecode[{extra}]'\n")
+
+
+def test_a_module_of_no_extra_is_reported_as_it_is() -> None:
+    program = (
+        "import sys; sys.modules['argparse'] = None; sys.argv = ['otel-specdecode',"
+        " 'lint']; from otel_specdecode.cli import main; main()"
+    )
+    done = run(sys.executable, "-c", program)
+    assert "ModuleNotFoundError: import of argparse" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "extra"),
+    [
+        ("import otel_specdecode; otel_specdecode.configure()", "otlp"),
+        ("import otel_specdecode.simulator", "simulator"),
+    ],
+)
+def test_a_module_without_its_package_names_the_extra(
+    wheel_python: Path, program: str, extra: str
+) -> None:
+    done = run(str(wheel_python), "-c", program)
+    assert done.returncode == 1
+    assert f"pip install 'otel-specdecode[{extra}]'" in done.stderr
 
 
 def test_the_installed_command_runs_with_its_dependencies(wheel_python: Path) -> None:

@@ -18,12 +18,14 @@ from otel_specdecode import (
     Totals,
     capture,
     configure,
+    diagnose,
     observe_sse,
     record_from,
     record_of,
     tag,
     wrap,
 )
+from otel_specdecode.instrumentation import Diagnosis
 from otel_specdecode.otlp import Telemetry
 
 
@@ -48,6 +50,14 @@ def an_instrumentor_takes_options() -> None:
 def captures_collect_records() -> None:
     with capture() as requests:
         assert_type(requests, list[RequestRecord])
+
+
+def a_diagnosis_is_a_value_and_a_page() -> None:
+    found = diagnose()
+    assert_type(found, Diagnosis)
+    assert_type(found.requests, Mapping[str, int])
+    assert_type(found.problems, tuple[str, ...])
+    assert_type(str(found), str)
 
 
 def one_record_may_be_missing(response: object) -> None:

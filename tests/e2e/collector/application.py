@@ -65,6 +65,7 @@ def sums(records: list[otel_specdecode.RequestRecord]) -> dict[str, Any]:
         "spec_steps": counted.num_spec_steps if counted else None,
         "draft_tokens": counted.num_draft_tokens if counted else None,
         "accepted_tokens": counted.num_accepted_draft_tokens if counted else None,
+        "accepted_by_position": counted.accepted_by_position if counted else None,
         "draft_acceptance_rate": totals.draft_acceptance_rate,
         "mean_acceptance_length": totals.mean_acceptance_length,
     }
@@ -80,8 +81,8 @@ def main() -> None:
     tracer = trace.get_tracer("application")
     report: dict[str, Any] = {"traces": {}}
     with otel_specdecode.capture() as records:
-        clients = {
-            target["model"]: otel_specdecode.wrap(
+        clients = [
+            otel_specdecode.wrap(
                 OpenAI(
                     base_url=target["base_url"],
                     api_key="sk-made-up-key-of-the-application",
@@ -91,16 +92,16 @@ def main() -> None:
                 )
             )
             for target in plan["targets"]
-        }
+        ]
         for number in range(max(target["rounds"] for target in plan["targets"])):
-            for target in plan["targets"]:
+            for client, target in zip(clients, plan["targets"], strict=True):
                 if number < target["rounds"]:
                     with tracer.start_as_current_span("round") as span:
-                        one_round(clients[target["model"]], target["model"], number)
+                        one_round(client, target["model"], number)
                     trace_id = f"{span.get_span_context().trace_id:032x}"
                     report["traces"][target["model"]] = trace_id
             time.sleep(plan.get("pause_s", 0))
-    for model in clients:
+    for model in {target["model"] for target in plan["targets"]}:
         report[model] = sums([one for one in records if one.request_model == model])
     telemetry.flush()
     json.dump(report, sys.stdout)

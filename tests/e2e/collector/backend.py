@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import loopback
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
+    ExportLogsServiceRequest,
+)
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
@@ -18,6 +21,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
     from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
     from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
@@ -58,6 +62,21 @@ class Backend:
             for scope in resource.scope_metrics
             for metric in scope.metrics
         ]
+
+    def logs(self) -> list[LogRecord]:
+        """Every log record, decoded."""
+        return [
+            record
+            for path, body in list(self.bodies)
+            if path == "/v1/logs"
+            for resource in ExportLogsServiceRequest.FromString(body).resource_logs
+            for scope in resource.scope_logs
+            for record in scope.log_records
+        ]
+
+    def holding(self, text: str) -> list[str]:
+        """The path of each request with a text anywhere in it."""
+        return [path for path, body in list(self.bodies) if text.encode() in body]
 
     def times_arrived(self) -> Counter[bytes]:
         """How often each span arrived, by its id."""

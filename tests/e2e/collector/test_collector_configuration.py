@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 from collector_stack import BUNDLE, ROOT
 
+from otel_specdecode.collector.probe import Probe
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from collector_stack import Stack
 
 pytestmark = pytest.mark.e2e
 
@@ -23,6 +27,30 @@ ROWS = re.findall(
     re.MULTILINE,
 )
 COMBINATIONS = [tuple(re.findall(r"`([\w-]+)\.yaml`", row)) for row in ROWS]
+
+
+def a_few_with_every_file() -> list[tuple[str, ...]]:
+    """Rows that have each file between them, and no more than it takes."""
+    chosen: list[tuple[str, ...]] = []
+    missing = {name for row in COMBINATIONS for name in row}
+    while missing:
+        best = max(COMBINATIONS, key=lambda row: len(missing & set(row)))
+        chosen.append(best)
+        missing -= set(best)
+    return chosen
+
+
+STARTED = [
+    pytest.param(row, marks=() if row in a_few_with_every_file() else pytest.mark.full)
+    for row in COMBINATIONS
+]
+
+BACKENDS = (
+    "SPECDECODE_OTLP_ENDPOINT",
+    "SPECDECODE_PROMETHEUS_URL",
+    "SPECDECODE_TRACES_ENDPOINT",
+    "SPECDECODE_LOGS_ENDPOINT",
+)
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +99,22 @@ def test_validate_accepts(
     files = tuple(str(CONFIG / f"{name}.yaml") for name in combination)
     done = validate(binaries, files, credentials)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("combination", STARTED, ids="+".join)
+def test_it_starts_and_takes_a_span(
+    combination: tuple[str, ...], stack: Stack, credentials: Mapping[str, str]
+) -> None:
+    # Not to what may listen on the ports that are the defaults.
+    nowhere = dict.fromkeys(BACKENDS, "http://127.0.0.1:1")
+    collector = stack.collector(*combination[1:], env={**credentials, **nowhere})
+    secure = "auth" in combination
+    answers = Probe(
+        endpoint=collector.url.replace("http:", "https:" if secure else "http:"),
+        token="made-up-token" if secure else None,
+        ca_file=credentials["SPECDECODE_TLS_CERT_FILE"] if secure else None,
+    ).run()
+    assert [one.detail for one in answers] == ["taken", "taken"]
 
 
 def test_validate_refuses_an_overlay_without_what_it_extends(

@@ -17,6 +17,14 @@ pytestmark = pytest.mark.e2e
 
 PROMETHEUS = BUNDLE / "prometheus"
 
+UNIT_TESTS = [
+    # Days take seconds to compute.
+    pytest.param(
+        path, id=path.stem, marks=pytest.mark.full if path.stem == "days" else ()
+    )
+    for path in sorted(PROMETHEUS.glob("tests/*.yml"))
+]
+
 
 def promtool(
     binaries: Mapping[str, Path], *args: str
@@ -32,14 +40,30 @@ def test_prometheus_takes_the_configuration_and_its_rules(
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    "file", sorted(PROMETHEUS.glob("tests/*.yml")), ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("file", UNIT_TESTS)
 def test_rules_compute_and_alerts_fire_as_their_unit_tests_say(
     file: Path, binaries: Mapping[str, Path]
 ) -> None:
     done = promtool(binaries, "test", "rules", str(file))
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_without_floors_and_waits_each_alert_fires_on_what_it_is_silent_of(
+    binaries: Mapping[str, Path], tmp_path: Path
+) -> None:
+    for folder in ("rules", "tests"):
+        (tmp_path / folder).mkdir()
+    alerts: set[str] = set()
+    for file in PROMETHEUS.glob("rules/*.yml"):
+        text = file.read_text()
+        alerts.update(re.findall(r"- alert: (\w+)", text))
+        text = re.sub(r"> (?:0\.1|0\.5|0\.8|1)\b", "> 0", text)
+        text = re.sub(r"for: \d+m", "for: 0s", text)
+        (tmp_path / "rules" / file.name).write_text(text)
+    silent = tmp_path / "tests" / "floors.yml"
+    silent.write_text((PROMETHEUS / "tests/floors.yml").read_text())
+    done = promtool(binaries, "test", "rules", str(silent))
+    assert set(re.findall(r'alertname="(\w+)"', done.stderr)) == alerts
 
 
 def test_a_rule_that_is_broken_on_purpose_fails_its_unit_tests(

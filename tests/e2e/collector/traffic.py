@@ -10,9 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.metrics import Observation
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import SimpleLogRecordProcessor
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
@@ -22,7 +25,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from opentelemetry._logs import LogRecord
     from opentelemetry.metrics import Meter
+    from opentelemetry.sdk.metrics.view import View
     from opentelemetry.trace import Tracer
 
 APPLICATION = Path(__file__).with_name("application.py")
@@ -63,7 +68,9 @@ def run_application(
 
 
 @contextmanager
-def other_program(otlp_url: str, **resource: str) -> Iterator[tuple[Tracer, Meter]]:
+def other_program(
+    otlp_url: str, *views: View, **resource: str
+) -> Iterator[tuple[Tracer, Meter]]:
     """A tracer and a meter of another program, flushed when the block ends."""
     attributes = Resource({"service.name": "other", **resource})
     tracers = TracerProvider(resource=attributes)
@@ -73,13 +80,23 @@ def other_program(otlp_url: str, **resource: str) -> Iterator[tuple[Tracer, Mete
         OTLPMetricExporter(endpoint=f"{otlp_url}/v1/metrics"),
         export_interval_millis=NEVER,
     )
-    meters = MeterProvider(resource=attributes, metric_readers=[reader])
+    meters = MeterProvider(resource=attributes, metric_readers=[reader], views=views)
     try:
         yield tracers.get_tracer("other"), meters.get_meter("other")
         meters.force_flush()
     finally:
         tracers.shutdown()
         meters.shutdown()
+
+
+def send_logs(otlp_url: str, scope: str, *records: LogRecord) -> None:
+    """Log records of another program, under the name of one logger."""
+    loggers = LoggerProvider(resource=Resource({"service.name": "other"}))
+    exporter = OTLPLogExporter(endpoint=f"{otlp_url}/v1/logs")
+    loggers.add_log_record_processor(SimpleLogRecordProcessor(exporter))
+    for record in records:
+        loggers.get_logger(scope).emit(record)
+    loggers.shutdown()
 
 
 def send_counter(

@@ -35,10 +35,14 @@ pytestmark = pytest.mark.e2e
 
 # Long, so that what happens to the first and to the last chunk weighs little.
 _LONG_ANSWER = request(stream=True, max_tokens=320, extra_body={"ignore_eos": True})
+_ONE_AT_A_TIME = (Way.SYNC_1, Way.ASYNC_1)
 _TPOT_TOLERANCE = 0.05
 _TRIES = 5
 _ENOUGH = 6
-_ENDLESS = request(stream=True, max_tokens=1500, extra_body={"ignore_eos": True})
+# At random, so that good drafts cannot finish it before the server sees the hang-up.
+_ENDLESS = request(
+    stream=True, max_tokens=1500, temperature=1.0, extra_body={"ignore_eos": True}
+)
 _LEFT_AFTER = 8
 
 
@@ -63,8 +67,11 @@ def test_what_the_wrapper_recorded_adds_up_to_the_servers_counters(
     assert len(records) == len(requests)
     figures.append(f"{server.method.name}, {way}: {counted.difference}")
     assert recorded(records) == counted.difference
-    # Equal because there is nothing to count would prove nothing.
-    assert bool(counted.difference.accepted_tokens) is server.speculates
+    # Equal because there is nothing to count would prove nothing. Of eight requests at
+    # once this server accepts few drafts, and now and then not a single one.
+    assert bool(counted.difference.draft_tokens) is server.speculates
+    if way in _ONE_AT_A_TIME:
+        assert bool(counted.difference.accepted_tokens) is server.speculates
 
 
 def test_a_request_ended_by_a_stop_token_is_counted_whole(server: Server) -> None:
