@@ -43,8 +43,12 @@ def show(report: Report, options: Options) -> int:
     return CLEAN if options.exit_zero or not fixed else FOUND
 
 
-def write(report: Report, options: Options) -> bool:
-    """Change the files; false if one of them could not be written."""
+def write(report: Report, options: Options) -> int | None:
+    """Change the files.
+
+    Returns:
+        How many findings that resolves; `None` if a file could not be written.
+    """
     number, is_whole = 0, True
     for path, (text, done) in _fixed(report, options).items():
         try:
@@ -56,7 +60,7 @@ def write(report: Report, options: Options) -> bool:
             number += len(done)
     if number:
         sys.stderr.write(f"Fixed {number} finding{'' if number == 1 else 's'}.\n")
-    return is_whole
+    return number if is_whole else None
 
 
 def hand_on(data: bytes, report: Report, options: Options, settings: Settings) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from otel_specdecode.errors import ConfigError
 from otel_specdecode.lint.registry import can_be_ignored, known_prefix
-from otel_specdecode.lint.settings import Settings, find_config, load
+from otel_specdecode.lint.settings import Settings, load, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,8 +49,8 @@ def settings_of(options: Options) -> Settings:
 def _from_file(options: Options) -> Settings:
     if options.config is not None:
         return load(Path(options.config))
-    found = None if options.isolated else find_config(_directory(options))
-    return load(found) if found is not None else Settings(root=Path())
+    found = None if options.isolated else nearest(_directory(options))
+    return found or Settings(root=Path())
 
 
 def _directory(options: Options) -> Path:

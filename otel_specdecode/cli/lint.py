@@ -216,9 +216,11 @@ def _run(options: Options) -> int:
 
         if options.diff:
             return _lint_fixes.show(report, options)
-        if not _lint_fixes.write(report, options):
+        num_fixed = _lint_fixes.write(report, options)
+        if num_fixed is None:
             return MISUSED
-        report = lint_paths([Path(path) for path in options.paths], settings)
+        if num_fixed:
+            report = lint_paths([Path(path) for path in options.paths], settings)
     print_report(report, options)
     return exit_code(report, options)
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _tags as t
-from otel_specdecode.lint._fields import field_name
-from otel_specdecode.lint._naming import same_place
-from otel_specdecode.lint._tree import walk
-from otel_specdecode.lint._values import UNKNOWN, Value, join
-from otel_specdecode.lint.facts import Request, Usage
+from otel_specdecode.lint._requests import (
+    field_of,
+    is_true,
+    note_raw_request,
+    note_sdk_request,
+)
+from otel_specdecode.lint._values import UNKNOWN, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from otel_specdecode.lint._frames import Call
     from otel_specdecode.lint._machine import Machine
     from otel_specdecode.lint._modules import Module
+    from otel_specdecode.lint.facts import Request
 
 _COMPLETIONS = re.compile(
     r"(?:^|\.)(?:completions|ChatCompletion|Completion)"
@@ -91,7 +93,6 @@ _RESPONSES_API = re.compile(r"/responses\b|/messages\b|streamGenerateContent|/co
 _NATIVE_API = re.compile(
     r"/api/(?:chat|generate)|/generate|/infer|/invocations|11434/api|/completion\b(?!s)"
 )
-_ASKS_FOR_USAGE = re.compile(r"include_usage|stream_options")
 _ANTHROPIC = re.compile(r"anthropic-version|/v1/messages\b")
 _COHERE = re.compile(r"/v\d/chat\b(?!/)")
 _OLLAMA = re.compile(r"/api/(?:chat|generate)\b")
@@ -119,17 +120,17 @@ def sdk_stream(machine: Machine, call: Call) -> Value | None:
     is_helper = bool(_COMPLETIONS_HELPER.search(path))
     is_litellm = bool(_LITELLM.search(path) or _LITELLM_ROUTER.search(path))
     if is_completions or is_helper or is_litellm:
-        if not is_helper and not _is_true(call.kwargs.get("stream")):
+        if not is_helper and not is_true(call.kwargs.get("stream")):
             return None
         request = None
         if not _is_other_vendor(path, call.frame.module):
-            request = _note_sdk_request(machine, call)
+            request = note_sdk_request(machine, call)
         return _stream(machine, call, request)
     if _OTHER_SDK.search(path):
         if path.startswith("ollama."):
             return None
         named = bool(_ALWAYS_STREAMS.search(path)) and "?" not in path.split(".")[-2:-1]
-        if named or _is_true(call.kwargs.get("stream")):
+        if named or is_true(call.kwargs.get("stream")):
             return _stream(machine, call, None)
     if call.name in FRAMEWORK_STREAM and call.receiver is not None:
         return _framework_stream(machine, call)
@@ -153,7 +154,7 @@ def _framework_stream(machine: Machine, call: Call) -> Value | None:
         return None
     framework = _DELTAS.get(call.name)
     if framework is not None:
-        is_whole = call.name == "stream_text" and not _is_true(call.kwargs.get("delta"))
+        is_whole = call.name == "stream_text" and not is_true(call.kwargs.get("delta"))
         is_known = not is_whole and call.frame.module.mentions(framework)
         return _stream(machine, call, None) if is_known else None
     if "messages" in call.kwargs.get("stream_mode", UNKNOWN).texts:
@@ -179,124 +180,6 @@ def _stream(machine: Machine, call: Call, request: Request | None) -> Value:
     return Value(t.STREAM | t.STRONG, frozenset({thing}), steps=(step,))
 
 
-def _is_true(value: Value | None) -> bool:
-    return value is not None and bool(value.tags & t.TRUE) and not value.tags & t.FALSE
-
-
-# What a request says about usage
-
-
-def field_of(value: Value, key: str) -> Value | None:
-    """A key of whatever dict a value may be; `None` if none of them has it."""
-    out: Value | None = None
-    for thing in value.things:
-        if key in thing.fields:
-            out = thing.fields[key] if out is None else join(out, thing.fields[key])
-    return out
-
-
-def _is_absent(value: Value) -> bool:
-    last = value.path.rpartition(".")[2]
-    return value.tags == t.NONE or last in {"NOT_GIVEN", "NotGiven", "omit", "Omit()"}
-
-
-def usage_of(options: Value | None) -> Usage:
-    """What a value given for `stream_options` asks for."""
-    if options is None or _is_absent(options):
-        return Usage.ABSENT
-    asked = field_of(options, "include_usage")
-    if asked is not None:
-        if asked.tags & t.FALSE and not asked.tags & t.TRUE:
-            return Usage.REFUSED
-        return Usage.ASKED
-    dicts = [thing for thing in options.things if thing.kind == "dict"]
-    if dicts and not any(thing.is_open or thing.elem != UNKNOWN for thing in dicts):
-        return Usage.REFUSED
-    return Usage.UNKNOWN
-
-
-def _mentions_usage(module: Module) -> bool:
-    return module.mentions(_ASKS_FOR_USAGE)
-
-
-def _note_sdk_request(machine: Machine, call: Call) -> Request:
-    options = call.kwargs.get("stream_options")
-    body = call.kwargs.get("extra_body")
-    if options is None and body is not None:
-        options = field_of(body, "stream_options")
-    usage = usage_of(options)
-    if usage is Usage.ABSENT and (
-        _is_callers(call, "stream_options")
-        or (_is_callers(call, "extra_body") and _may_have_more(body))
-    ):
-        usage = Usage.UNKNOWN
-    if usage is Usage.ABSENT and call.has_unknown_kwargs:
-        # Where the caller says that it is to be streamed, the caller says the rest.
-        is_handed_on = _is_told_to_stream(call)
-        is_told = is_handed_on or _mentions_usage(call.frame.module)
-        usage = Usage.UNKNOWN if is_told else usage
-    given = next(
-        (kw.value for kw in call.node.keywords if kw.arg == "stream_options"), None
-    )
-    wrapped = call.path.startswith("otel_specdecode.")
-    return note_request(machine, call, usage, options=given, is_instrumented=wrapped)
-
-
-def _is_told_to_stream(call: Call) -> bool:
-    """Whether it is the caller's keywords that ask for a stream.
-
-    They hold it, or it was taken out of them: `options.pop("stream", False)`.
-    """
-    if all(keyword.arg != "stream" for keyword in call.node.keywords):
-        return True
-    given = [keyword.value for keyword in call.node.keywords if keyword.arg is None]
-    return call.frame.node is not None and any(
-        isinstance(part, ast.Call)
-        and isinstance(part.func, ast.Attribute)
-        and field_name(part) == "stream"
-        and any(same_place(part.func.value, options) for options in given)
-        for part in walk(call.frame.node)
-    )
-
-
-def _is_callers(call: Call, keyword: str) -> bool:
-    """Whether a keyword is handed on from the caller of the function it stands in."""
-    arguments = getattr(call.frame.node, "args", None)
-    given = next((kw.value for kw in call.node.keywords if kw.arg == keyword), None)
-    if not isinstance(given, ast.Name) or not isinstance(arguments, ast.arguments):
-        return False
-    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    if arguments.kwarg is not None:
-        named.append(arguments.kwarg)
-    return any(argument.arg == given.id for argument in named)
-
-
-def _may_have_more(body: Value | None) -> bool:
-    return body is None or all(thing.is_open for thing in body.things)
-
-
-def note_request(
-    machine: Machine,
-    call: Call,
-    usage: Usage,
-    *,
-    options: ast.expr | None = None,
-    body: ast.Dict | ast.Call | None = None,
-    is_raw: bool = False,
-    is_instrumented: bool = False,
-) -> Request:
-    """Record a streamed request; of several runs, the worst stands."""
-    known = machine.facts.requests.get(call.node)
-    if known is None:
-        known = Request(
-            call.frame.module, call.node, usage, options, body, is_raw, is_instrumented
-        )
-        machine.facts.requests[call.node] = known
-    elif usage in {Usage.ABSENT, Usage.REFUSED}:
-        known.usage = usage
-    return known
-
-
 # Raw HTTP
 
 
@@ -305,22 +188,15 @@ def http_response(machine: Machine, call: Call) -> Value | None:
     if call.name not in HTTP_CALLS:
         return None
     values = [*call.args, *call.kwargs.values()]
-    payload = next((v for v in values if _is_true(field_of(v, "stream"))), None)
+    payload = next((v for v in values if is_true(field_of(v, "stream"))), None)
     texts = [text for value in values[:3] for text in value.texts]
     texts += call.kwargs.get("url", UNKNOWN).texts
     if payload is None:
         return _streamed_by_flag(call, texts)
     address = " ".join(texts)
     if "completions" in address or _is_probably_openai(call, payload, address):
-        options = field_of(payload, "stream_options")
-        usage = usage_of(options)
-        body = _literal_body(payload, call.frame.module)
-        is_open = any(thing.is_open for thing in payload.things)
-        if usage is Usage.ABSENT and is_open:
-            is_told = _mentions_usage(call.frame.module) or _is_handed_on(body)
-            usage = Usage.UNKNOWN if is_told else usage
         if not _VENDOR_HOST.search(address):
-            note_request(machine, call, usage, body=body, is_raw=True)
+            note_raw_request(machine, call, payload)
     elif _OLLAMA.search(address) or not (
         _RESPONSES_API.search(address) or _NATIVE_API.search(address)
     ):
@@ -333,7 +209,7 @@ def http_response(machine: Machine, call: Call) -> Value | None:
 def _streamed_by_flag(call: Call, texts: Iterable[str]) -> Value | None:
     """A response to a payload we cannot see, asked for at a completions endpoint."""
     address = " ".join(texts)
-    is_streamed = _is_true(call.kwargs.get("stream")) or call.name == "stream"
+    is_streamed = is_true(call.kwargs.get("stream")) or call.name == "stream"
     if is_streamed and re.search(r"/(?:chat/)?completions", address):
         return Value(t.RESPONSE | t.STRONG)
     if any(value.tags & t.RESPONSE for value in call.args):
@@ -352,24 +228,6 @@ def _is_probably_openai(call: Call, payload: Value, address: str) -> bool:
     keys = ("messages", "prompt")
     known = any(field_of(payload, key) is not None for key in keys)
     return known and field_of(payload, "model") is not None
-
-
-def _is_handed_on(body: ast.expr | None) -> bool:
-    """Whether a body takes its options, streaming among them, from the caller."""
-    return (
-        isinstance(body, ast.Dict)
-        and None in body.keys
-        and not any(
-            isinstance(k, ast.Constant) and k.value == "stream" for k in body.keys
-        )
-    )
-
-
-def _literal_body(payload: Value, module: Module) -> ast.Dict | ast.Call | None:
-    """The one literal that the payload is, if it stands in the caller's file."""
-    nodes = [thing.node for thing in payload.things if thing.module is module]
-    node = nodes[0] if len(nodes) == 1 else None
-    return node if isinstance(node, ast.Dict | ast.Call) else None
 
 
 def body_stream(call: Call) -> Value | None:

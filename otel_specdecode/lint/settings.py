@@ -82,14 +82,15 @@ def _from_root(path: Path, root: Path, *, is_absolute: bool) -> str:
     return path.as_posix()
 
 
-def find_config(start: Path) -> Path | None:
-    """The nearest `pyproject.toml` upwards that has our table.
+def nearest(start: Path) -> Settings | None:
+    """Settings from the nearest `pyproject.toml` upwards that has our table.
 
     Args:
         start: an absolute path of a directory.
 
     Raises:
-        ConfigError: such a file names this package and cannot be read.
+        ConfigError: such a file names this package and cannot be read, or has a key
+            or value we do not know.
     """
     for directory in [start, *start.parents]:
         candidate = directory / "pyproject.toml"
@@ -97,8 +98,9 @@ def find_config(start: Path) -> Path | None:
             continue
         # Read as TOML only where it is worth it: the table has many spellings.
         text = candidate.read_text(encoding="utf-8", errors="replace")
-        if _NAME in text and _table_of(_document(candidate), candidate) is not None:
-            return candidate
+        table = _table_of(_document(candidate), candidate) if _NAME in text else None
+        if table is not None:
+            return _settings(table, candidate)
     return None
 
 

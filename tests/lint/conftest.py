@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from otel_specdecode.cli.lint import command
 
-if TYPE_CHECKING:
-    from pathlib import Path
+COMMAND = Path(sys.executable).with_name("otel-specdecode")
 
 COUNTS_CHUNKS = """\
 import time

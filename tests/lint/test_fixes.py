@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from .conftest import COUNTS_CHUNKS, Lint
+from .conftest import ASKS_AND_COUNTS_TOKENS, COMMAND, COUNTS_CHUNKS, Lint
 
 GUARDED_LOOP = "for c in stream:\n    if c.choices:\n        print(c.choices[0])\n"
 BARE_LOOP = "for c in stream:\n    print(c.choices[0].delta.content)\n"
@@ -329,3 +329,38 @@ def test_a_process_killed_while_it_writes_leaves_the_old_file_or_the_new(
 
     assert killed.returncode == -signal.SIGKILL
     assert source.read_text() == COUNTS_CHUNKS
+
+
+def test_ctrl_c_while_a_file_is_written_leaves_it_as_it_was(project: Path) -> None:
+    source = project / "bench.py"
+    source.write_text(COUNTS_CHUNKS)
+    script = (
+        "import os, signal, sys\n"
+        "os.fsync = lambda number: signal.raise_signal(signal.SIGINT)\n"
+        "from otel_specdecode.cli.lint import main\n"
+        "sys.exit(main(['--unsafe-fixes', 'bench.py']))\n"
+    )
+
+    stopped = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=project, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+
+    assert (stopped.returncode, stopped.stdout, stopped.stderr) == (130, "", "")
+    assert source.read_text() == COUNTS_CHUNKS
+    assert [path.name for path in project.iterdir()] == ["bench.py"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_where_there_is_nothing_to_fix_the_source_is_read_once(project: Path) -> None:
+    """What comes from a pipe cannot be read a second time."""
+    os.mkfifo(project / "bench.py")
+    linting = subprocess.Popen(
+        [COMMAND, "lint", "--fix", "bench.py"],
+        cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    (project / "bench.py").write_text(ASKS_AND_COUNTS_TOKENS)
+
+    out, err = linting.communicate(timeout=60)
+
+    assert (linting.returncode, out, err) == (0, "", "No findings in 1 file.\n")

@@ -1,16 +1,18 @@
-"""The command at the end of a pipe, or with nothing to write to."""
+"""The command at the end of a pipe, with nothing to write to, or interrupted."""
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from .conftest import COUNTS_CHUNKS
+from .conftest import COMMAND, COUNTS_CHUNKS
 
-COMMAND = Path(sys.executable).with_name("otel-specdecode")
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -33,3 +35,17 @@ def test_a_closed_or_broken_end_is_no_traceback(
 
     told = "2 findings in 1 file, 1 fixable with --fix.\n"
     assert (done.stdout + done.stderr).replace(told, "") == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_ctrl_c_ends_a_run_without_a_word(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "bench.py")
+    linting = subprocess.Popen(
+        [COMMAND, "lint", "bench.py"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with (tmp_path / "bench.py").open("w"):  # opens when the other side does
+        linting.send_signal(signal.SIGINT)
+        out, err = linting.communicate(timeout=60)
+
+    assert (linting.returncode, out, err) == (130, "", "")

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from otel_specdecode.lint import project
 from otel_specdecode.lint._modules import Module
-from otel_specdecode.lint.run import lint_text
+from otel_specdecode.lint.run import lint_files, lint_text
 from otel_specdecode.lint.settings import Settings
 
 from .conftest import COUNTS_CHUNKS
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import FrameType
 
 PLAIN = """
@@ -152,3 +154,47 @@ def test_a_file_that_was_read_is_freed_without_the_collector() -> None:
         gc.enable()
 
     assert left == []
+
+
+STREAMS = """
+def answer(client, q):
+    yield from client.chat.completions.create(messages=q, stream=True)
+"""
+IMPORTS = """
+import time
+from stream{n} import answer
+
+def speed(client, q):
+    start, n = time.time(), 0
+    for chunk in answer(client, q):
+        n += 1
+    return {{"tok_s": n / (time.time() - start)}}
+"""
+
+
+def peak_and_rates(directory: Path, num: int) -> tuple[int, int]:
+    """The most memory that this many files and their helpers take; rates found."""
+    helper = STREAMS + "".join(PLAIN.format(n=n) for n in range(30))
+    files: list[Path] = []
+    for n in range(num):
+        for name, text in (("bench", IMPORTS.format(n=n)), ("stream", helper)):
+            file = directory / f"{name}{n}.py"
+            file.write_text(text)
+            files.append(file)
+    tracemalloc.start()
+    try:
+        report = lint_files(files, Settings(select=("SPD001",)))
+        return tracemalloc.get_traced_memory()[1], len(report.findings)
+    finally:
+        tracemalloc.stop()
+
+
+def test_imported_files_are_kept_up_to_a_bound_and_followed_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(project, "MAX_KEPT", 20_000)
+    few, rates_of_few = peak_and_rates(tmp_path, 3)
+    many, rates_of_many = peak_and_rates(tmp_path, 12)
+
+    assert (rates_of_few, rates_of_many) == (3, 12)
+    assert many < 1.5 * few
