@@ -7,13 +7,14 @@ package, and the pages about them are in `docs/`.
 from __future__ import annotations
 
 import shutil
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from otel_specdecode.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _HERE = Path(__file__).resolve().parent
 _CANDIDATES = (_HERE / "bundle", _HERE.parent.parent / "collector")
@@ -72,10 +73,17 @@ def read_file(name: str) -> str:
     found = [known for known in sources if name in (known, Path(known).name)]
     if len(found) != 1:
         raise ConfigError(
-            f"{name}: expected one of the bundle's files, such as config/{name}; "
-            f"found {len(found)}"
+            f"{name}: expected one of the bundle's files; nearest: "
+            f"{', '.join(found or _alike(name, sources)) or 'none'}"
         )
     return sources[found[0]].read_text("utf-8")
+
+
+def _alike(name: str, names: Iterable[str]) -> list[str]:
+    """Names with another ending, or a letter or two beside it."""
+    forms = {known: {known, Path(known).name, Path(known).stem} for known in names}
+    close = set(get_close_matches(name, set[str]().union(*forms.values())))
+    return sorted(known for known, its in forms.items() if its & close)
 
 
 def copy_bundle(target: Path, *, overwrite: bool = False) -> tuple[Path, ...]:
@@ -87,14 +95,21 @@ def copy_bundle(target: Path, *, overwrite: bool = False) -> tuple[Path, ...]:
             one of them is.
 
     Raises:
-        ConfigError: a file is there already and differs.
+        ConfigError: a file is there already and differs, or one cannot be written.
     """
     pairs = [(source, target / name) for name, source in sorted(_sources().items())]
-    if not overwrite:
+    try:
+        if not overwrite:
+            for source, copy in pairs:
+                if copy.exists() and copy.read_bytes() != source.read_bytes():
+                    raise ConfigError(
+                        f"{copy}: is there and differs; nothing was written"
+                    )
         for source, copy in pairs:
-            if copy.exists() and copy.read_bytes() != source.read_bytes():
-                raise ConfigError(f"{copy}: is there and differs; nothing was written")
-    for source, copy in pairs:
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, copy)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, copy)
+    except OSError as error:
+        # Read-only, no space left, or a folder where a file belongs.
+        where = error.filename2 or error.filename or target
+        raise ConfigError(f"{where}: cannot be written: {error.strerror}") from error
     return tuple(copy for _, copy in pairs)

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from otel_specdecode.collector.yaml_source import Node
 
 SECTIONS = ("receivers", "processors", "exporters", "connectors", "extensions")
+GRPC = frozenset({"otlp", "otlp_grpc"})
+HTTP = frozenset({"otlphttp", "otlp_http"})
+REMOTE_WRITE = frozenset({"prometheus_remote_write", "prometheusremotewrite"})
+SIGNAL_ENDPOINTS = ("traces_endpoint", "metrics_endpoint", "logs_endpoint")
+"""Settings of exporters over HTTP that go before `endpoint`, for one signal each."""
 PIPELINE_SECTIONS = ("receivers", "processors", "exporters")
 
 
@@ -61,3 +66,11 @@ def scrape_jobs(config: Node) -> Iterator[tuple[str, Node]]:
             for job in jobs.items:
                 title = job.get("job_name")
                 yield str(title.value if title else name), job
+
+
+def endpoints(config: Node, kinds: frozenset[str]) -> Iterator[tuple[str, str, Node]]:
+    """Name, address, and its place, of exporters of some types."""
+    for name, exporter in defined(config, "exporters").items():
+        endpoint = exporter.get("endpoint")
+        if kind(name) in kinds and endpoint and isinstance(endpoint.value, str):
+            yield name, endpoint.value, endpoint

@@ -10,6 +10,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from otel_specdecode.collector import (
+    address_rules,
     export_rules,
     pipeline_rules,
     scrape_rules,
@@ -67,6 +68,8 @@ def check_configuration(
     found = [finding for rule in _RULES for finding in rule(merged)]
     found += _unset_variables(merged, environment)
     found += scrape_rules.wrong_targets(merged, environment)
+    running = merged.with_texts(lambda text: variables.expanded(text, environment))
+    found += [finding for rule in _RULES_OF_VALUES for finding in rule(running)]
     return tuple(sorted(found))
 
 
@@ -82,7 +85,8 @@ def _unused(config: Node) -> Iterator[Finding]:
     used = {name for _, name, _ in uses(config)}
     for section in SECTIONS:
         for name, node in defined(config, section).items():
-            if name not in used:
+            # A debug exporter waits for the day when somebody wants to look.
+            if name not in used and kind(name) != "debug":
                 message = (
                     f"{section[:-1]} {name} is defined and never started: no pipeline "
                     "and no list of extensions names it"
@@ -95,8 +99,7 @@ def _replaced_lists(config: Node) -> Iterator[Finding]:
         kept = set(node.texts())
         for earlier in node.replaced:
             lost = [name for name in earlier.texts() if name not in kept]
-            # One exporter in place of another is what export overlays are for, and
-            # a tier may need fewer processors; a lost extension is lost by mistake.
+            # A tier may need fewer processors; a lost extension is lost by mistake.
             if lost and path[-1:] in {("extensions",), ("processors",)}:
                 message = (
                     f"{'.'.join(path)} replaces the list of {earlier.file}:"
@@ -106,6 +109,29 @@ def _replaced_lists(config: Node) -> Iterator[Finding]:
                 intended = path[-1] == "processors"
                 severity = Severity.WARNING if intended else Severity.ERROR
                 yield finding_at(node, "C003", message, severity)
+
+
+def _replaced_exporters(config: Node) -> Iterator[Finding]:
+    used = {name for section, name, _ in uses(config) if section == "exporters"}
+    for title, pipeline in pipelines(config).items():
+        exporters = pipeline.get("exporters")
+        for earlier in exporters.replaced if exporters else ():
+            # One exporter in place of another is what export overlays are for, unless
+            # the file that looks was given after the one that sends.
+            lost = [
+                name
+                for name in earlier.texts()
+                if name not in used and kind(name) != "debug"
+            ]
+            if exporters and lost:
+                only_looks = {kind(name) for name in exporters.texts()} <= {"debug"}
+                message = (
+                    f"pipeline {title}: its exporters take the place of those of "
+                    f"{earlier.file}:{earlier.line}: {', '.join(lost)} gets nothing; "
+                    "a base goes before its overlays, and a list has all its members"
+                )
+                severity = Severity.ERROR if only_looks else Severity.WARNING
+                yield finding_at(exporters, "C003", message, severity)
 
 
 def _order(config: Node) -> Iterator[Finding]:
@@ -202,12 +228,20 @@ def _unset_variables(config: Node, environment: Mapping[str, str]) -> Iterator[F
         if not isinstance(node.value, str):
             continue
         for reference in variables.references(node.value):
-            if reference.default is None and reference.name not in environment:
+            name = reference.name
+            if reference.default is None and name not in environment:
                 message = (
-                    f"{'.'.join(path)}: {reference.name} is not set and has no "
-                    "default; the collector takes it as empty"
+                    f"{name} is not set and has no default; the collector takes it as "
+                    "empty"
                 )
-                yield finding_at(node, "C010", message)
+            elif reference.default != "" and environment.get(name) == "":
+                message = (
+                    f"{name} is set to nothing, and a default is for what is not set; "
+                    "give it a value, or unset it"
+                )
+            else:
+                continue
+            yield finding_at(node, "C010", f"{'.'.join(path)}: {message}")
 
 
 def _open_doors(config: Node) -> Iterator[Finding]:
@@ -215,7 +249,7 @@ def _open_doors(config: Node) -> Iterator[Finding]:
         protocols = receiver.get("protocols")
         for protocol, node in protocols.mapping.items() if protocols else ():
             endpoint = node.get("endpoint")
-            text = variables.by_default(str(endpoint.value)) if endpoint else ""
+            text = str(endpoint.value) if endpoint else ""
             protected = node.get("auth") or node.get("tls")
             if text and not text.startswith(_LOOPBACK) and not protected:
                 message = (
@@ -251,13 +285,19 @@ _RULES: tuple[Callable[[Node], Iterable[Finding]], ...] = (
     _undefined,
     _unused,
     _replaced_lists,
+    _replaced_exporters,
     _order,
     _old_names,
     _settings_without_effect,
     _dollars,
-    _open_doors,
     _secrets_in_files,
     *pipeline_rules.RULES,
-    *export_rules.RULES,
     *scrape_rules.RULES,
+)
+# These read values as the collector will have them, variables filled in.
+_RULES_OF_VALUES: tuple[Callable[[Node], Iterable[Finding]], ...] = (
+    _open_doors,
+    *address_rules.RULES,
+    *export_rules.RULES,
+    *scrape_rules.RULES_OF_VALUES,
 )

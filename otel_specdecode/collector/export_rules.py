@@ -1,12 +1,19 @@
-"""Traps on the way out of a collector: addresses, queues, and what a store takes."""
+"""Traps on the way out of a collector: TLS, queues, names, and what a store takes."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from otel_specdecode.collector import variables
-from otel_specdecode.collector.components import defined, finding_at, kind, pipelines
+from otel_specdecode.collector.components import (
+    GRPC,
+    REMOTE_WRITE,
+    SIGNAL_ENDPOINTS,
+    defined,
+    endpoints,
+    finding_at,
+    kind,
+    pipelines,
+)
 from otel_specdecode.collector.findings import Finding, Severity
 
 if TYPE_CHECKING:
@@ -14,82 +21,15 @@ if TYPE_CHECKING:
 
     from otel_specdecode.collector.yaml_source import Node
 
-_GRPC = frozenset({"otlp", "otlp_grpc"})
-_HTTP = frozenset({"otlphttp", "otlp_http"})
-# By convention, and not by anything that the other side would say.
-_PORT_OF_GRPC, _PORT_OF_HTTP = "4317", "4318"
-_SIGNAL_PATH = re.compile(r"/v1/(?:traces|metrics|logs)/?$")
-_PORT_OF_PROMETHEUS = "9090"
-_REMOTE_WRITE = frozenset({"prometheus_remote_write", "prometheusremotewrite"})
-# Where a name stands instead of an address, it is most likely another machine's.
-_OWN_HOST = re.compile(r"|localhost|[\d.]+|\[[0-9A-Fa-f:.]*\]")
+_LOOPBACK = ("127.", "localhost", "[::1]")
+_OF_TOKENS = frozenset({"authorization", "x-api-key", "api-key"})
 _STRATEGY = "UnderscoreEscapingWithSuffixes"
-_TAKES_SUMS = _REMOTE_WRITE | {"prometheus"}
-
-
-def _endpoints(config: Node, kinds: frozenset[str]) -> Iterator[tuple[str, str, Node]]:
-    """Name, address without variables, and its place, of exporters of some types."""
-    for name, exporter in defined(config, "exporters").items():
-        endpoint = exporter.get("endpoint")
-        if kind(name) in kinds and endpoint and isinstance(endpoint.value, str):
-            yield name, variables.by_default(endpoint.value), endpoint
-
-
-def _addresses(config: Node) -> Iterator[Finding]:
-    for name, address, node in _endpoints(config, _HTTP):
-        if _SIGNAL_PATH.search(address):
-            message = (
-                f"{name}: /v1/traces and the like are appended to endpoint; give the "
-                "base, or traces_endpoint, metrics_endpoint, logs_endpoint whole"
-            )
-            yield finding_at(node, "C015", message)
-        if _port(address) == _PORT_OF_GRPC:
-            message = f"{name}: speaks HTTP, to the port of gRPC; 4318 is that of HTTP"
-            yield finding_at(node, "C015", message, Severity.WARNING)
-    for name, address, node in _endpoints(config, _GRPC):
-        if _port(address) == _PORT_OF_HTTP:
-            message = f"{name}: speaks gRPC, to the port of HTTP; 4317 is that of gRPC"
-            yield finding_at(node, "C015", message, Severity.WARNING)
-
-
-def _incomplete_addresses(config: Node) -> Iterator[Finding]:
-    for name, address, node in _endpoints(config, _HTTP | _REMOTE_WRITE):
-        if "://" not in address and "$" not in str(node.value):
-            message = f"{name}: {address} has no scheme; write http:// or https://"
-            yield finding_at(node, "C015", message)
-        elif _path(address):
-            continue
-        elif kind(name) in _REMOTE_WRITE and _port(address):
-            message = (
-                f"{name}: remote write goes to a path; Prometheus' is /api/v1/write"
-            )
-            yield finding_at(node, "C015", message, Severity.WARNING)
-        elif _port(address) == _PORT_OF_PROMETHEUS:
-            message = f"{name}: Prometheus takes OTLP at /api/v1/otlp, and not at /"
-            yield finding_at(node, "C015", message, Severity.WARNING)
-
-
-def _pages_elsewhere(config: Node) -> Iterator[Finding]:
-    for name, address, node in _endpoints(config, frozenset({"prometheus"})):
-        if not _OWN_HOST.fullmatch(address.rpartition(":")[0]):
-            message = (
-                f"{name}: endpoint is where the collector offers a page to be scraped; "
-                f"to send to {address}, use otlp_http or prometheus_remote_write"
-            )
-            yield finding_at(node, "C024", message, Severity.WARNING)
-
-
-def _path(address: str) -> str:
-    return address.rpartition("://")[2].partition("/")[2]
-
-
-def _port(address: str) -> str:
-    return address.rpartition("://")[2].partition("/")[0].rpartition(":")[2]
+_TAKES_SUMS = REMOTE_WRITE | {"prometheus"}
 
 
 def _transport_security(config: Node) -> Iterator[Finding]:
     exporters = defined(config, "exporters")
-    for name, address, node in _endpoints(config, _GRPC):
+    for name, address, node in endpoints(config, GRPC):
         if exporters[name].get("tls") is None and not address.startswith("https:"):
             message = (
                 f"{name}: speaks TLS to {address}, whatever its scheme; a backend "
@@ -104,6 +44,27 @@ def _transport_security(config: Node) -> Iterator[Finding]:
                 "tls.ca_file instead of insecure_skip_verify"
             )
             yield finding_at(unchecked, "C016", message, Severity.WARNING)
+
+
+def _tokens_in_clear_text(config: Node) -> Iterator[Finding]:
+    for name, exporter in defined(config, "exporters").items():
+        headers = exporter.get("headers")
+        sent = (
+            [key for key in headers.mapping if key.lower() in _OF_TOKENS]
+            if headers
+            else []
+        )
+        for key in ("endpoint", *SIGNAL_ENDPOINTS) if sent else ():
+            node = exporter.get(key)
+            address = str(node.value) if node else ""
+            if node and address.startswith("http://") and not _is_near(address):
+                message = f"{name}: shows its {sent[0]} to {address} without TLS; write https://"
+                yield finding_at(node, "C016", message, Severity.WARNING)
+
+
+def _is_near(address: str) -> bool:
+    """Whether it is on this machine."""
+    return address.removeprefix("http://").startswith(_LOOPBACK)
 
 
 def _missing_extensions(config: Node) -> Iterator[Finding]:
@@ -195,7 +156,7 @@ def _other_names(config: Node) -> Iterator[Finding]:
 
 def _talkative_log(config: Node) -> Iterator[Finding]:
     level = config.get("service", "telemetry", "logs", "level")
-    if level and variables.by_default(str(level.value)).lower() == "debug":
+    if level and str(level.value).lower() == "debug":
         message = (
             "service.telemetry.logs.level debug: filter and transform then log each "
             "span and record as it came in, before prompts and keys are removed"
@@ -204,10 +165,8 @@ def _talkative_log(config: Node) -> Iterator[Finding]:
 
 
 RULES: tuple[Callable[[Node], Iterable[Finding]], ...] = (
-    _addresses,
-    _incomplete_addresses,
-    _pages_elsewhere,
     _transport_security,
+    _tokens_in_clear_text,
     _missing_extensions,
     _given_up,
     _deltas,

@@ -16,6 +16,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from otel_specdecode.collector.probe_payload import (
@@ -81,7 +82,9 @@ class Probe:
         for seconds in (self.within_s, self.answer_within_s):
             if not (math.isfinite(seconds) and seconds >= 0):
                 raise ConfigError(f"expected a number of seconds, got {seconds}")
-        if self.token and not (self.token.isascii() and self.token.isprintable()):
+        if self.token is not None and not (
+            self.token and self.token.isascii() and self.token.isprintable()
+        ):
             raise ConfigError("expected a token of one line, in plain characters")
 
     def run(self) -> tuple[Answer, ...]:
@@ -121,10 +124,10 @@ class Probe:
         query = f'{SERIES}{{specdecode_probe="{self.trace_id}"}}'
         fields = urllib.parse.urlencode({"query": query})
         url = f"{self.prometheus.rstrip('/')}/api/v1/query?{fields}"
-        found = self._wait_for(url, lambda data: data["data"]["result"])
+        found, trouble = self._wait_for(url, lambda data: data["data"]["result"])
         step = f"metric in {self.prometheus}"
         if not found:
-            return Answer(step=step, passed=False, detail=self._nothing())
+            return Answer(step=step, passed=False, detail=self._nothing(trouble))
         labels = {
             k: v for k, v in found[0]["metric"].items() if k != "specdecode_probe"
         }
@@ -136,10 +139,10 @@ class Probe:
         if self.traces is None:
             return None
         url = f"{self.traces.rstrip('/')}/api/traces/{self.trace_id}"
-        found = self._wait_for(url, lambda data: data["data"])
+        found, trouble = self._wait_for(url, lambda data: data["data"])
         step = f"span in {self.traces}"
         if not found:
-            return Answer(step=step, passed=False, detail=self._nothing())
+            return Answer(step=step, passed=False, detail=self._nothing(trouble))
         leaked = PROMPT in json.dumps(found)
         detail = (
             "it arrived, and with it the prompt: content is not removed"
@@ -148,8 +151,9 @@ class Probe:
         )
         return Answer(step=step, passed=not leaked, detail=detail)
 
-    def _nothing(self) -> str:
-        return f"nothing within {self.within_s:g} s"
+    def _nothing(self, trouble: str | None) -> str:
+        nothing = f"nothing within {self.within_s:g} s"
+        return f"{nothing}: {trouble}" if trouble else nothing
 
     def _no_answer(self, error: Exception) -> str:
         """One text for every way in which the time runs out: connecting, or reading."""
@@ -158,27 +162,33 @@ class Probe:
             return f"no answer within {self.answer_within_s:g} s"
         return f"no answer: {reason}"
 
-    def _wait_for(self, url: str, pick: Callable[[Any], Any]) -> Any:
+    def _wait_for(self, url: str, pick: Callable[[Any], Any]) -> tuple[Any, str | None]:
+        """What was found, and else what was wrong with the last answer."""
         deadline = time.monotonic() + self.within_s
         while True:
             # The last try, too, has time for an answer that comes at once.
             left_s = max(1.0, deadline - time.monotonic())
-            try:
-                body = self._open(
-                    urllib.request.Request(url), min(self.answer_within_s, left_s)
-                )
-                found = pick(json.loads(body))
-            except (
-                OSError,
-                http.client.HTTPException,
-                LookupError,
-                ValueError,
-                TypeError,
-            ):
-                found = None  # not there yet: a store answers 404 until it is
+            found, trouble = self._ask(url, pick, min(self.answer_within_s, left_s))
             if found or time.monotonic() >= deadline:
-                return found
+                return found, trouble
             time.sleep(0.5)
+
+    def _ask(
+        self, url: str, pick: Callable[[Any], Any], within_s: float
+    ) -> tuple[Any, str | None]:
+        try:
+            body = self._open(urllib.request.Request(url), within_s)
+        except urllib.error.HTTPError as error:
+            # Jaeger says in this way that a trace is not there yet.
+            if error.code == HTTPStatus.NOT_FOUND and _is_json(error):
+                return None, None
+            return None, f"answers with HTTP {error.code}; is it another port?"
+        except (OSError, http.client.HTTPException) as error:
+            return None, self._no_answer(error)
+        try:
+            return pick(json.loads(body)), None
+        except (LookupError, ValueError, TypeError):
+            return None, "answers, but not as such a store does; is it another port?"
 
     def _open(self, request: urllib.request.Request, within_s: float) -> bytes:
         """The body of an answer.
@@ -235,6 +245,14 @@ def is_url(text: str) -> bool:
         )
     except ValueError:
         return False
+
+
+def _is_json(error: urllib.error.HTTPError) -> bool:
+    try:
+        json.loads(error.read(_MAX_ANSWER_BYTES))
+    except (OSError, http.client.HTTPException, ValueError):
+        return False
+    return True
 
 
 def _refusal(body: bytes) -> str | None:

@@ -32,6 +32,10 @@ _WANTED = (
 # What tells series of one name apart.
 _IDENTITY = ("model_name", "engine", "position")
 _TARGET = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+):\d{1,5}")
+_LENGTH = re.compile(
+    r"(?=\d)(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?"
+)
+_SECONDS_OF = (31_536_000, 604_800, 86_400, 3_600, 60, 1, 0.001)
 # A condition that is nothing but this; what else may stand in one is not read.
 _MATCHES_NAME = re.compile(r'^\s*IsMatch\((?:metric\.)?name,\s*"([^"]+)"\)\s*$')
 _ABOUT_VLLM = re.compile(r"vllm|llm", re.IGNORECASE)
@@ -213,6 +217,8 @@ def _from_text(text: str) -> object:
 
 
 def _wrong_among(listed: object, environment: Mapping[str, str]) -> Iterator[str]:
+    if listed is None:
+        return  # a variable that is set to nothing: no servers, and C010
     if not isinstance(listed, list):
         yield str(listed)
         return
@@ -222,9 +228,45 @@ def _wrong_among(listed: object, environment: Mapping[str, str]) -> Iterator[str
             yield text
 
 
+def _impatient(config: Node) -> Iterator[Finding]:
+    for title, job in scrape_jobs(config):
+        lengths: list[float] = []
+        for key in ("scrape_timeout", "scrape_interval"):
+            node = job.get(key)
+            text = str(node.value) if node and node.value else ""
+            if node is None or not text or "${" in text:
+                continue
+            length_s = _seconds(text)
+            if length_s is None:
+                message = (
+                    f"scrape job {title}: {key} {text} is no length of time, as 15s is"
+                )
+                yield finding_at(node, "C026", message)
+            else:
+                lengths.append(length_s)
+        if len(lengths) > 1 and lengths[0] > lengths[1]:
+            message = (
+                f"scrape job {title}: scrape_timeout is longer than scrape_interval, "
+                "with which the collector does not start"
+            )
+            yield finding_at(job.get("scrape_timeout") or job, "C026", message)
+
+
+def _seconds(text: str) -> float | None:
+    """A length of time as Prometheus writes it, `1m30s`; `None` is none."""
+    found = _LENGTH.fullmatch(text)
+    if found is None:
+        return None
+    parts = zip(found.groups(default="0"), _SECONDS_OF, strict=True)
+    return sum(int(number) * seconds for number, seconds in parts)
+
+
 RULES: tuple[Callable[[Node], Iterable[Finding]], ...] = (
     _unpinned_names,
     _lost_series,
     _lost_labels,
     _filtered_series,
 )
+
+RULES_OF_VALUES: tuple[Callable[[Node], Iterable[Finding]], ...] = (_impatient,)
+"""Rules about values in which the variables are filled in."""

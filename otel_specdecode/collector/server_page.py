@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
 import re
+import urllib.error
 import urllib.request
 from dataclasses import dataclass
 
@@ -45,18 +47,27 @@ def read_page(url: str) -> str:
     """The text of a `/metrics` page, asked for as the bundle's scrape job does.
 
     Raises:
-        ConfigError: the address is no URL.
-        OSError: it does not answer.
+        ConfigError: the address is no URL, does not answer, or answers with no text.
     """
     if not is_url(url):
-        raise ConfigError("expected a URL such as http://127.0.0.1:8000/metrics")
+        raise ConfigError(
+            f"{url}: expected a URL such as http://127.0.0.1:8000/metrics"
+        )
     accept = (
         "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8,"
         "text/plain;version=0.0.4;q=0.5"
     )
     request = urllib.request.Request(url, headers={"Accept": accept})
-    with urllib.request.urlopen(request, timeout=10) as answer:
-        return answer.read().decode("utf-8")
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.read().decode("utf-8")
+    except urllib.error.HTTPError as error:
+        raise ConfigError(f"{url}: answers with HTTP {error.code}") from error
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", error)
+        raise ConfigError(f"{url}: no answer: {reason}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{url}: answers with no text: {error.reason}") from error
 
 
 def report(page: str) -> tuple[Needed, ...]:

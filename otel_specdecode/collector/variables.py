@@ -43,16 +43,15 @@ def _default(text: str | None) -> str | None:
     return None if text is None else text.removeprefix(":-")
 
 
-def by_default(text: str) -> str:
-    """The text as it is where none of its variables is set."""
-    return expanded(text, {})
-
-
 def expanded(text: str, environment: Mapping[str, str]) -> str:
-    """The text as it is where the variables are those of `environment`."""
+    """The text as it is where the variables are those of `environment`.
+
+    A variable that is set to nothing is nothing: unlike in a shell, the default is for
+    those that are not set.
+    """
     return _REFERENCE.sub(
         lambda found: (
-            environment.get(found["name"]) or _default(found["default"]) or ""
+            environment.get(found["name"], _default(found["default"]) or "")
             if len(found["dollars"]) % 2 == 1
             else found[0]
         ),

@@ -7,7 +7,8 @@ since that is where configurations go wrong.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import sys
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import yaml
@@ -15,7 +16,7 @@ import yaml
 from otel_specdecode.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 Scalar = str | int | float | bool | None
@@ -63,6 +64,18 @@ class Node:
         """The strings of a list, other values left out."""
         return [item.value for item in self.items if isinstance(item.value, str)]
 
+    def with_texts(self, change: Callable[[str], str]) -> Node:
+        """The same, with each string in it changed."""
+        value = self.value
+        if isinstance(value, str):
+            return replace(self, value=change(value))
+        if isinstance(value, list):
+            return replace(self, value=[one.with_texts(change) for one in value])
+        if isinstance(value, dict):
+            below = {key: one.with_texts(change) for key, one in value.items()}
+            return replace(self, value=below)
+        return self
+
     def walk(
         self, path: tuple[str, ...] = ()
     ) -> Iterator[tuple[tuple[str, ...], Node]]:
@@ -75,14 +88,15 @@ class Node:
 
 
 def load(path: Path) -> Node:
-    """Reads one YAML (or JSON) file.
+    """Reads one YAML (or JSON) file; `-` is standard input.
 
     Raises:
         ConfigError: it cannot be read, is no YAML, or is no mapping.
     """
     try:
         # Bytes: a mark at their beginning may say that they are UTF-16.
-        tree = yaml.compose(path.read_bytes(), Loader=yaml.SafeLoader)
+        text = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        tree = yaml.compose(text, Loader=yaml.SafeLoader)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error
     except yaml.YAMLError as error:

@@ -40,8 +40,19 @@ def test_a_file_is_shown_by_its_bare_name() -> None:
     assert shown.output == (bundle_root() / "config" / "base.yaml").read_text()
 
 
-def test_a_file_that_is_not_there_is_misuse() -> None:
-    assert run("show", "nothing.yaml").exit_code == 2
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("zzz", "nearest: none"),
+        ("debug", "nearest: config/debug.yaml"),
+        ("export-trace.yaml", "nearest: config/export-traces.yaml"),
+    ],
+)
+def test_a_file_that_is_not_there_is_misuse_and_its_neighbours_are_named(
+    name: str, said: str
+) -> None:
+    shown = run("show", name)
+    assert (shown.exit_code, said in shown.output) == (2, True)
 
 
 def test_copy_writes_every_file(tmp_path: Path) -> None:
@@ -98,6 +109,29 @@ def test_copy_leaves_a_changed_file_alone_unless_forced(tmp_path: Path) -> None:
     assert (refused.exit_code, base.read_text()) == (2, "mine")
     forced = run("copy", str(tmp_path), "--force")
     assert (forced.exit_code, base.read_text() == "mine") == (0, False)
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)], ids=str)
+@pytest.mark.parametrize(
+    ("in_the_way", "said"),
+    [
+        ("target", "Not a directory"),
+        ("target/config", "cannot be written: File exists"),
+        ("target/config/base.yaml/", "base.yaml: cannot be written: Is a directory"),
+    ],
+)
+def test_copy_says_what_it_cannot_write(
+    in_the_way: str, said: str, force: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / in_the_way
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if in_the_way.endswith("/"):
+        path.mkdir()
+    else:
+        path.touch()
+    target = "target/below" if in_the_way == "target" else "target"
+    done = run("copy", str(tmp_path / target), *force)
+    assert (done.exit_code, said in done.output) == (2, True), done.output
 
 
 class Backend:
@@ -211,7 +245,54 @@ def test_a_web_page_is_no_receiver_and_no_store(answer: bytes) -> None:
     assert (done.exit_code, done.output.count("FAILED")) == (1, 3)
 
 
-@pytest.mark.parametrize("token", [b"two\nlines", "t\u00f6ken".encode(), b"\xff\xfe"])
+def test_a_store_that_cannot_be_reached_is_told_from_one_without_the_probe(
+    url: str,
+) -> None:
+    away = "http://127.0.0.1:1"
+    done = run("probe", url, "--prometheus", away, "--traces", url, "--within", "0")
+    told = [line.partition(": ")[2] for line in done.output.splitlines()]
+    assert "nothing within 0 s: no answer: " in told[2]
+    assert told[3].startswith("it arrived")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (404, b"404 page not found", "answers with HTTP 404; is it another port?"),
+        (503, b"{}", "answers with HTTP 503; is it another port?"),
+        (200, b"{}", "answers, but not as such a store does; is it another port?"),
+    ],
+)
+def test_what_is_no_store_is_told_from_one_without_the_probe(
+    status: int, body: bytes, said: str, url: str
+) -> None:
+    class Handler(Quiet):
+        def get(self) -> None:
+            self.reply(body, status=status)
+
+    with serving(Handler) as page:
+        done = run("probe", url, "--traces", page, "--within", "0")
+    assert done.output.splitlines()[-1].endswith(f"nothing within 0 s: {said}")
+
+
+def test_a_probe_that_looks_nowhere_says_so(url: str) -> None:
+    done = run("probe", url)
+    assert (done.exit_code, "Taken is not yet arrived" in done.stderr) == (0, True)
+    assert run("probe", url, "--traces", url).stderr == ""
+
+
+def test_answers_as_json_are_one_array(url: str) -> None:
+    probed = json.loads(run("probe", url, "--traces", url, "--json").stdout)
+    assert [(one["passed"], sorted(one)) for one in probed] == 3 * [
+        (True, ["detail", "passed", "step"])
+    ]
+    page = json.loads(run("metrics", f"{url}/metrics", "--json").stdout)
+    assert page[0] == {"name": "spec_decode_num_drafts_total", "found_as": None}
+
+
+@pytest.mark.parametrize(
+    "token", [b"", b"two\nlines", "t\u00f6ken".encode(), b"\xff\xfe"]
+)
 def test_a_file_that_holds_no_token_is_misuse(token: bytes, tmp_path: Path) -> None:
     (tmp_path / "token").write_bytes(token)
     file = str(tmp_path / "token")
@@ -278,6 +359,27 @@ def test_a_page_that_does_not_answer_is_misuse() -> None:
         run("metrics", address).exit_code
         for address in ("http://127.0.0.1:1/metrics", "127.0.0.1:1")
     ] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", "with HTTP 503"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\xff\xfe", "with no text"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", "no answer: Incomp"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "no answer: SSH-2.0"),
+    ],
+)
+def test_a_page_that_is_none_is_told_in_one_line(answer: bytes, said: str) -> None:
+    class Handler(Quiet):
+        def get(self) -> None:
+            self.wfile.write(answer)
+            self.close_connection = True
+
+    with serving(Handler) as url:
+        done = run("metrics", url)
+    (line,) = done.output.strip().splitlines()
+    assert (done.exit_code, said in line) == (2, True), line
 
 
 def test_without_its_packages_the_command_says_what_to_install(

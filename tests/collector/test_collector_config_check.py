@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -27,9 +28,9 @@ CASES = {
         "kafka is listed but not defined under exporters",
     ),
     "a component that nothing starts": (
-        ("exporters:\n  otlp", "exporters:\n  debug: {}\n  otlp"),
+        ("exporters:\n  otlp", "exporters:\n  nop: {}\n  otlp"),
         "C002",
-        "exporter debug is defined and never started",
+        "exporter nop is defined and never started",
     ),
     "a memory limiter after other work": (
         ("[memory_limiter]", "[transform, memory_limiter]"),
@@ -76,6 +77,64 @@ CASES = {
         ("${env:BACKEND:-http://127.0.0.1:1}", "$$1${env:BACKEND:-x}"),
         "C009",
         "before 0.161",
+    ),
+    "an exporter without an address": (
+        ('{endpoint: "${env:BACKEND:-http://127.0.0.1:1}"}', "{compression: gzip}"),
+        "C015",
+        "otlp_http has no endpoint; is the file missing that gives it one",
+    ),
+    "an address of one signal that stops short": (
+        ('{endpoint: "${env', '{traces_endpoint: "http://a:1/otlp", endpoint: "${env'),
+        "C015",
+        "traces_endpoint is taken whole; http://a:1/otlp lacks",
+    ),
+    "an address of one signal without its scheme": (
+        ('endpoint: "${env:BACKEND:-http://', 'traces_endpoint: "${env:BACKEND:-'),
+        "C015",
+        "otlp_http: 127.0.0.1:1 has no scheme",
+    ),
+    "an address beside the one that is used": (
+        (
+            '{endpoint: "${env',
+            '{traces_endpoint: "http://a/v1/traces", endpoint: "${env',
+        ),
+        "C015",
+        "nothing goes to endpoint, since traces have an address of their own",
+    ),
+    "a path that a variable has already": (
+        ("${env:BACKEND:-http://127.0.0.1:1}", "http://a:1/api/v1/write/api/v1/write"),
+        "C015",
+        "http://a:1/api/v1/write/api/v1/write has a path twice",
+    ),
+    "a token that anybody on the way can read": (
+        (
+            '{endpoint: "${env:BACKEND:-http://127.0.0.1:1}"}',
+            '{endpoint: "http://a:1", headers: {Authorization: "${env:T:-}"}}',
+        ),
+        "C016",
+        "shows its Authorization to http://a:1 without TLS",
+    ),
+    "a scrape that may take longer than its turn": (
+        (
+            "  otlp:\n",
+            (
+                "  prometheus: {config: {scrape_configs: [{job_name: v,"
+                " scrape_interval: 5s, scrape_timeout: 1m}]}}\n  otlp:\n"
+            ),
+        ),
+        "C026",
+        "scrape job v: scrape_timeout is longer than scrape_interval",
+    ),
+    "a length of time without its unit": (
+        (
+            "  otlp:\n",
+            (
+                "  prometheus: {config: {scrape_configs: [{job_name: v,"
+                ' scrape_interval: "${env:EVERY:-15}"}]}}\n  otlp:\n'
+            ),
+        ),
+        "C026",
+        "scrape_interval 15 is no length of time",
     ),
     "a variable that is not set": (
         ("${env:BACKEND:-http://127.0.0.1:1}", "${env:BACKEND}"),
@@ -250,12 +309,92 @@ def test_a_variable_that_is_set_is_no_finding(tmp_path: Path) -> None:
     assert check_configuration([path], {"BACKEND": "http://x"}) == ()
 
 
+def test_a_variable_that_is_set_to_nothing_does_not_take_its_default(
+    sound: Path,
+) -> None:
+    (found,) = check_configuration([sound], {"BACKEND": ""})
+    assert (found.code, "BACKEND is set to nothing" in found.message) == ("C010", True)
+
+
+def test_a_variable_whose_default_is_nothing_may_be_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(SOUND.replace('1}"}', '1}", compression: "${env:HOW:-}"}'))
+    assert check_configuration([path], {"HOW": ""}) == ()
+
+
+@pytest.mark.parametrize(
+    ("address", "code"),
+    [("backend:4318", "C015"), ("http://backend:4317", "C015")],
+)
+def test_an_address_in_a_variable_is_looked_at_as_if_it_stood_in_the_file(
+    address: str, code: str, sound: Path
+) -> None:
+    found = check_configuration([sound], {"BACKEND": address})
+    assert [one.code for one in found] == [code]
+
+
+def test_a_door_that_a_variable_opens_is_open(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(SOUND.replace('"127.0.0.1:4317"', '"${env:AT:-127.0.0.1:4317}"'))
+    found = check_configuration([path], {"AT": "0.0.0.0:4317"})
+    assert [one.code for one in found] == ["C012"]
+
+
+def test_a_base_given_after_its_overlay_sends_nothing_and_is_an_error() -> None:
+    config = bundle_root() / "config"
+    files = [config / "export-prometheus-otlp.yaml", config / "base.yaml"]
+    (lost,) = (one for one in check_configuration(files, {}) if one.code == "C003")
+    assert lost.severity is Severity.ERROR
+    assert "otlp_http/metrics gets nothing; a base goes before" in lost.message
+
+
+def test_of_two_ways_out_the_one_that_gets_nothing_is_named() -> None:
+    names = ("base", "export-prometheus-scrape", "export-prometheus-otlp")
+    files = [bundle_root() / "config" / f"{name}.yaml" for name in names]
+    (lost,) = (one for one in check_configuration(files, {}) if one.code == "C003")
+    assert lost.severity is Severity.WARNING
+    assert "prometheus gets nothing" in lost.message
+
+
+def test_two_overlays_that_share_an_exporter_do_not_both_get_what_it_sends() -> None:
+    names = ("base", "export-otlp", "export-prometheus-otlp")
+    files = [bundle_root() / "config" / f"{name}.yaml" for name in names]
+    found = check_configuration(files, {})
+    assert [(one.code, one.message.partition(":")[0]) for one in found] == [
+        ("C015", "otlp_http/metrics")
+    ]
+
+
+@pytest.mark.parametrize("length", ["15s", "1m30s", "500ms", "1h", ""])
+def test_lengths_of_time_as_prometheus_writes_them_are_none(length: str) -> None:
+    base = bundle_root() / "config" / "base.yaml"
+    found = check_configuration([base], {"SPECDECODE_SCRAPE_INTERVAL": length})
+    assert [one for one in found if one.code == "C026"] == []
+
+
+def test_a_configuration_on_standard_input_is_read_in_its_turn(sound: Path) -> None:
+    overlay = "exporters:\n  otlp_http: {endpoint: backend}\n"
+    args = ["check", str(sound), "-", "--json"]
+    done = CliRunner().invoke(command, args, input=overlay)
+    assert json.loads(done.stdout) == [
+        {
+            "file": "-",
+            "line": 2,
+            "code": "C015",
+            "message": "otlp_http: backend has no scheme; write http:// or https://",
+            "severity": "error",
+        }
+    ]
+    assert done.exit_code == 1
+
+
 @pytest.mark.parametrize("group", ["vllm:$1", "vllm:$$1", "vllm:$${1}"])
 def test_a_group_of_a_relabelling_may_be_written_with_either_number_of_dollars(
     group: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "config.yaml"
-    path.write_text(SOUND.replace("${env:BACKEND:-http://127.0.0.1:1}", group))
+    given = f'{{headers: {{x-rule: "{group}"}}, '
+    path.write_text(SOUND.replace('{endpoint: "${env', f'{given}endpoint: "${{env'))
     assert check_configuration([path], {}) == ()
 
 
