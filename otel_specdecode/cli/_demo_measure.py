@@ -29,7 +29,6 @@ def average(first, second):
 
 _TIMEOUT_S = 120.0
 _WARM_UP_TOKENS = 2
-_LONGEST_REASON = 200
 
 
 class DemoError(SpecDecodeError):
@@ -105,7 +104,7 @@ def measure(
         except openai.OpenAIError as error:
             raise DemoError(_explain(error, client, target)) from error
         except json.JSONDecodeError as error:
-            raise DemoError(f"{target.base_url} sent what is no JSON") from error
+            raise DemoError(f"{target.address.shown} sent what is no JSON") from error
     return Measured(
         target=target,
         model=model,
@@ -158,9 +157,9 @@ def _only_model(client: openai.OpenAI, target: Target) -> str:
     if len(served) == 1:
         return served[0]
     if not served:
-        raise DemoError(f"{target.base_url} lists no model; name one with --model")
+        raise DemoError(f"{target.address.shown} lists no model; name one with --model")
     raise DemoError(
-        f"{target.base_url} serves {len(served)} models; name one with --model:"
+        f"{target.address.shown} serves {len(served)} models; name one with --model:"
         f" {_listed(served)}"
     )
 
@@ -174,20 +173,20 @@ def _served_models(client: openai.OpenAI) -> list[str]:
 
 
 def _explain(error: openai.OpenAIError, client: openai.OpenAI, target: Target) -> str:
-    url = target.base_url
+    url, blot = target.address.shown, target.address.blot
     match error:
         case openai.APITimeoutError():
             return f"{url} did not answer within {_TIMEOUT_S:.0f} seconds"
         case openai.APIConnectionError():
-            return f"cannot reach {url}: {_one_line(error.__cause__ or error)}"
+            return f"cannot reach {url}: {blot(_text(error.__cause__ or error))}"
         case openai.AuthenticationError() | openai.PermissionDeniedError():
             return f"{url} refuses the key; pass one with --api-key or OPENAI_API_KEY"
         case openai.NotFoundError():
             return _explain_not_found(client, target)
         case openai.APIStatusError():
-            return f"{url} answered {error.status_code}: {_one_line(error)}"
+            return f"{url} answered {error.status_code}: {blot(_text(error))}"
         case _:
-            return f"{url} failed: {_one_line(error)}"
+            return f"{url} failed: {blot(_text(error))}"
 
 
 def _explain_not_found(client: openai.OpenAI, target: Target) -> str:
@@ -197,10 +196,10 @@ def _explain_not_found(client: openai.OpenAI, target: Target) -> str:
         served = []
     if served:
         return (
-            f"{target.base_url} does not serve the model {target.model!r};"
+            f"{target.address.shown} does not serve the model {target.model!r};"
             f" it serves {_listed(served)}"
         )
-    return f"{target.base_url} is no OpenAI API; is /v1 missing at its end?"
+    return f"{target.address.shown} is no OpenAI API; is /v1 missing at its end?"
 
 
 def _listed(models: list[str]) -> str:
@@ -208,6 +207,5 @@ def _listed(models: list[str]) -> str:
     return f"{shown} and {len(models) - 5} more" if len(models) > 5 else shown
 
 
-def _one_line(error: BaseException) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}..."
+def _text(error: BaseException) -> str:
+    return str(error) or type(error).__name__

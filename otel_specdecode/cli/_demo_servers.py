@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from otel_specdecode.cli._server_address import Address
 from otel_specdecode.simulator import Profile, Speculation, named_profile, simulate
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ class Target:
     Attributes:
         name: one word for a column's head.
         description: what it is, in a few words.
-        base_url: ends in `/v1`.
+        address: for people, and for whatever is printed of it.
+        base_url: ends in `/v1`; never shown, since it may hold credentials.
         model: `None` to take the only one that is served.
         api_key: sent as the bearer token; never shown.
         simulated: whether it is ours, on the loopback interface.
@@ -40,6 +42,7 @@ class Target:
 
     name: str
     description: str
+    address: Address
     base_url: str
     model: str | None
     api_key: str
@@ -93,6 +96,7 @@ def _started(server: SimulatedServer) -> Generator[Target]:
         yield Target(
             name=server.name,
             description=server.description,
+            address=Address.of(sim.base_url, None),
             base_url=sim.base_url,
             model=sim.model,
             api_key="unused",
@@ -100,11 +104,14 @@ def _started(server: SimulatedServer) -> Generator[Target]:
         )
 
 
-def own_server(base_url: str, model: str | None, api_key: str | None) -> Target:
+def own_server(
+    address: Address, base_url: str, model: str | None, api_key: str | None
+) -> Target:
     """Return the user's server."""
     return Target(
         name="your server",
-        description=base_url,
+        description=address.shown,
+        address=address,
         base_url=base_url,
         model=model,
         # The client insists on a key; servers without one ignore it.

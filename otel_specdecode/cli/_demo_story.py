@@ -31,7 +31,7 @@ class Story:
     Attributes:
         name: the server's, one word.
         description: what it is.
-        base_url: where it was.
+        base_url: where it was, without credentials.
         model: what was asked for.
         totals: sums over its streams.
         num_counted_chunks: chunks that the chunk counter saw.
@@ -100,7 +100,7 @@ def tell(measured: Measured) -> Story:
     return Story(
         name=measured.target.name,
         description=measured.target.description,
-        base_url=measured.target.base_url,
+        base_url=measured.target.address.shown,
         model=measured.model,
         totals=totals,
         num_counted_chunks=num_chunks,

@@ -6,7 +6,6 @@ Redirects are not followed: the key is for the server that was named.
 
 from __future__ import annotations
 
-import base64
 import http.client
 import json
 import time
@@ -16,18 +15,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from otel_specdecode.errors import ConfigError
+from otel_specdecode.cli._server_address import HIDDEN, shown_url
+
+if TYPE_CHECKING:
+    from otel_specdecode.cli._server_address import Address
 
 Result = TypeVar("Result")
 
 _MOST_BYTES = 8 * 1024 * 1024
 _AT_A_TIME = 65_536
-_LONGEST_SHOWN = 160
-# A path may carry an account's token; a name is shorter than that.
-_LONGEST_SEGMENT = 20
-_HIDDEN = "***"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +36,7 @@ class Reply:
         status: the HTTP status; `None` when no answer came.
         headers: names in lower case.
         body: as far as it came.
+        location: where a redirect leads, for people; `None` when it is none.
         failure: why there is no answer, or no more of it; `None` when it is whole.
         error: what was raised in its place; `None` when nothing was.
     """
@@ -45,6 +44,7 @@ class Reply:
     status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes = b""
+    location: str | None = None
     failure: str | None = None
     error: Exception | None = field(default=None, repr=False)
 
@@ -61,85 +61,12 @@ class Reply:
             return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
-    """An OpenAI base URL, with what must not be shown kept apart.
-
-    Attributes:
-        base_url: without credentials and without a slash at its end.
-        authorization: the header to send; `None` to send none.
-        secrets: texts that are blotted out wherever they occur.
-    """
-
-    base_url: str
-    authorization: str | None = field(repr=False)
-    secrets: tuple[str, ...] = field(repr=False)
-
-    @classmethod
-    def of(cls, base_url: str, api_key: str | None) -> Address:
-        """Take a base URL apart.
-
-        Raises:
-            ConfigError: it is none.
-        """
-        try:
-            parts = urllib.parse.urlsplit(base_url)
-            port = parts.port
-        except ValueError:
-            parts, port = urllib.parse.urlsplit(""), None
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query:
-            raise ConfigError(
-                "--base-url: expected a URL such as http://127.0.0.1:8000/v1"
-            )
-        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-        netloc = host if port is None else f"{host}:{port}"
-        user = urllib.parse.unquote(parts.username or "")
-        password = urllib.parse.unquote(parts.password or "")
-        return cls(
-            base_url=f"{parts.scheme}://{netloc}{parts.path.rstrip('/')}",
-            authorization=_authorization(user, password, api_key),
-            secrets=tuple(s for s in (api_key, password) if s),
-        )
-
-    @property
-    def root_url(self) -> str:
-        """The base URL without the `/v1` of the OpenAI API."""
-        return self.base_url.removesuffix("/v1")
-
-    @property
-    def shown(self) -> str:
-        """The base URL for people."""
-        return self.blot(shown_url(self.base_url))
-
-    def blot(self, text: str) -> str:
-        """Return one short line of a text, without the secrets."""
-        for secret in self.secrets:
-            text = text.replace(secret, _HIDDEN)
-        line = " ".join(text.split())
-        cut = len(line) > _LONGEST_SHOWN
-        line = f"{line[:_LONGEST_SHOWN]}..." if cut else line
-        return "".join(c if c.isprintable() else "?" for c in line)
-
-
-def _authorization(user: str, password: str, api_key: str | None) -> str | None:
-    # As the client does: credentials in the URL win over the key.
-    if user or password:
-        pair = base64.b64encode(f"{user}:{password}".encode()).decode()
-        return f"Basic {pair}"
-    return f"Bearer {api_key}" if api_key else None
-
-
-def shown_url(url: str) -> str:
-    """Return a URL for people: no credentials, no query, no long path segments."""
+def _joined(url: str, location: str) -> str:
+    """Return where a redirect leads, for people."""
     try:
-        parts = urllib.parse.urlsplit(url)
+        return shown_url(urllib.parse.urljoin(url, location))
     except ValueError:
-        return _HIDDEN
-    netloc = parts.netloc.rpartition("@")[2]
-    path = "/".join(
-        s if len(s) < _LONGEST_SEGMENT else _HIDDEN for s in parts.path.split("/")
-    )
-    return urllib.parse.urlunsplit((parts.scheme, netloc, path, "", ""))
+        return HIDDEN
 
 
 class Exchanges:
@@ -187,13 +114,13 @@ class Exchanges:
         request = urllib.request.Request(url, data=data, headers=headers)  # noqa: S310 (`Address.of` checks the scheme)
         try:
             with self._opener.open(request, timeout=self._abandoned_s) as response:
-                return self._read(response)
+                return self._read(response, url)
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = getattr(error, "reason", None)
             cause = reason if isinstance(reason, OSError) else error
             return Reply(failure=self._why(error), error=cause)
 
-    def _read(self, response: Any) -> Reply:
+    def _read(self, response: Any, url: str) -> Reply:
         body, failure = bytearray(), None
         gives_up_at = time.monotonic() + self._abandoned_s
         try:
@@ -204,10 +131,13 @@ class Exchanges:
                     break
         except (OSError, http.client.HTTPException) as error:
             failure = self._why(error)
+        headers = {name.lower(): text for name, text in response.headers.items()}
+        moved = response.status in range(300, 400) and "location" in headers
         return Reply(
             status=response.status,
-            headers={name.lower(): text for name, text in response.headers.items()},
+            headers=headers,
             body=bytes(body),
+            location=_joined(url, headers["location"]) if moved else None,
             failure=failure,
         )
 

@@ -11,12 +11,13 @@ from urllib.parse import urlsplit
 
 from opentelemetry.instrumentation.dependencies import get_dependency_conflicts
 
-from otel_specdecode.cli._doctor_http import shown_url, within
+from otel_specdecode.cli._doctor_http import within
 from otel_specdecode.cli._doctor_variables import (
     Variable,
     protocol_of,
     set_variables,
 )
+from otel_specdecode.cli._server_address import shown_url
 from otel_specdecode.instrumentation import SpecDecodeInstrumentor
 
 PACKAGES = (

@@ -7,17 +7,21 @@ import socket
 import ssl
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
 
-from otel_specdecode.cli._doctor_http import shown_url
 from otel_specdecode.cli._doctor_identity import models_of
-from otel_specdecode.cli._doctor_reading import message_of
+from otel_specdecode.cli._doctor_reading import answered
+from otel_specdecode.cli._server_address import HIDDEN, shown_url
 
 if TYPE_CHECKING:
-    from otel_specdecode.cli._doctor_http import Address, Exchanges, Reply
+    from otel_specdecode.cli._doctor_http import Exchanges, Reply
+    from otel_specdecode.cli._server_address import Address
 
 KEY_OPTION = "--api-key KEY, or OPENAI_API_KEY"
 REFUSES_KEY = frozenset({401, 403})
+# Too slow, too early, too often.
+_NOT_NOW = frozenset({408, 425, 429})
 _MODELS = "/models"
 _API = "/v1"
 # OpenSSL's words for an answer that is no TLS, as plain HTTP is not.
@@ -47,6 +51,19 @@ def unreachable(exchanges: Exchanges, address: Address, listed: Reply) -> Unreac
         address: the server.
         listed: what came in the place of the page.
     """
+    found = _without_models(exchanges, address, listed)
+    parts = urlsplit(address.base_url)
+    if parts.scheme not in getproxies() or proxy_bypass(parts.hostname or ""):
+        return found
+    return Unreachable(
+        why=f"asked by way of the proxy of {parts.scheme.upper()}_PROXY: {found.why}",
+        fix=f"NO_PROXY={parts.hostname}, if no proxy is between",
+    )
+
+
+def _without_models(
+    exchanges: Exchanges, address: Address, listed: Reply
+) -> Unreachable:
     if listed.status is None:
         return _no_answer(listed, secure=address.base_url.startswith("https:"))
     if listed.status in REFUSES_KEY:
@@ -54,21 +71,25 @@ def unreachable(exchanges: Exchanges, address: Address, listed: Reply) -> Unreac
             why=f"answered {listed.status}: it refuses the key, or wants one",
             fix=KEY_OPTION,
         )
-    if 300 <= listed.status < 400 and "location" in listed.headers:
-        asked = f"{address.base_url}{_MODELS}"
-        location = shown_url(urljoin(asked, listed.headers["location"]))
+    asked = f"{address.base_url}{_MODELS}"
+    if listed.location is not None:
+        elsewhere = listed.location.removesuffix(_MODELS)
         return Unreachable(
-            why=f"/models answered {listed.status}, to {location}; that is not"
-            " followed, since the key is for the server that was named",
-            fix=f"--base-url {location.removesuffix(_MODELS)}",
+            why=f"/models answered {answered(listed)}; that is not followed, since the"
+            " key is for the server that was named",
+            fix=None
+            if listed.location in {shown_url(asked), HIDDEN}
+            else f"--base-url {elsewhere}",
         )
-    said = message_of(listed.json())
-    what = listed.headers.get("content-type", "no content type")
-    answered = f"{listed.status}: {said}" if said else f"{listed.status} with {what}"
+    if listed.failure is not None:
+        return Unreachable(
+            why=f"/models answered {listed.status}, and broke off: {listed.failure}"
+        )
+    # One that fails to answer has the page, but not now.
+    not_now = listed.status >= 500 or listed.status in _NOT_NOW
     return Unreachable(
-        why=f"/models answered {answered}; that is no list of models",
-        # One that fails to answer has the page, but not now.
-        fix=fix_of_url(exchanges, address) if listed.status < 500 else None,
+        why=f"/models answered {answered(listed)}; that is no list of models",
+        fix=None if not_now else fix_of_url(exchanges, address),
     )
 
 
@@ -96,6 +117,22 @@ def _no_answer(listed: Reply, *, secure: bool) -> Unreachable:
         return Unreachable(
             why=f"no such host ({error.strerror})", fix="another host in --base-url"
         )
+    if isinstance(error, ssl.SSLError):
+        return _no_tls(error, why)
+    if isinstance(error, ConnectionResetError) and not secure:
+        return Unreachable(
+            why=f"it closed the connection without an answer ({why})",
+            fix="https:// in --base-url, if it speaks TLS",
+        )
+    if isinstance(error, (http.client.BadStatusLine, http.client.UnknownProtocol)):
+        return Unreachable(
+            why="what it answers is no HTTP/1.1",
+            fix="the port of its HTTP API in --base-url",
+        )
+    return Unreachable(why=why)
+
+
+def _no_tls(error: ssl.SSLError, why: str) -> Unreachable:
     if isinstance(error, ssl.SSLCertVerificationError):
         other = error.verify_code in _OTHER_NAME
         return Unreachable(
@@ -104,14 +141,8 @@ def _no_answer(listed: Reply, *, secure: bool) -> Unreachable:
             if other
             else "SSL_CERT_FILE=FILE with the certificate of its authority",
         )
-    if isinstance(error, ssl.SSLError) and error.reason in _NO_TLS:
+    if error.reason in _NO_TLS:
         return Unreachable(
             why="it speaks no TLS on that port", fix="http:// in --base-url"
-        )
-    hung_up = isinstance(error, (ConnectionResetError, http.client.BadStatusLine))
-    if hung_up and not secure:
-        return Unreachable(
-            why=f"it closed the connection without an answer ({why})",
-            fix="https:// in --base-url, if it speaks TLS",
         )
     return Unreachable(why=why)

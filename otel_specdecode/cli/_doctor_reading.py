@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 from otel_specdecode.instrumentation import observe_sse, record_from
@@ -125,14 +126,23 @@ def _failed(reply: Reply) -> Failed | None:
     return None
 
 
+def answered(reply: Reply) -> str:
+    """Say what came in the place of an answer: in the server's words, if it has any."""
+    if reply.location is not None:
+        return f"{reply.status}, to {reply.location}"
+    said = message_of(reply.json())
+    if said is None and reply.status != HTTPStatus.OK and reply.body[:1] != b"<":
+        said = reply.body.decode(errors="replace")
+    kind = reply.headers.get("content-type", "no content type")
+    return f"{reply.status}: {said}" if said else f"{reply.status} with {kind}"
+
+
 def _refused(reply: Reply, status: int) -> Failed:
-    body = reply.json()
-    text = reply.body.decode(errors="replace")
     return Failed(
-        why=f"answered {status}: {message_of(body) or text[:200]}",
+        why=f"answered {answered(reply)}",
         status=status,
-        refuses_stream_options=is_refusal(_StatusError(status, body)),
-        refuses_max_tokens="max_completion_tokens" in text,
+        refuses_stream_options=is_refusal(_StatusError(status, reply.json())),
+        refuses_max_tokens=b"max_completion_tokens" in reply.body,
     )
 
 

@@ -32,7 +32,7 @@ from otel_specdecode.cli._doctor_reading import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from otel_specdecode.cli._doctor_http import Address
+    from otel_specdecode.cli._server_address import Address
 
 # Repeats itself, so that copying methods such as n-gram find something to draft.
 _PROMPT = "Say this again: one two three one two three one two three one two three"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from otel_specdecode.cli._doctor_http import shown_url
+from otel_specdecode.cli._server_address import shown_url
 from otel_specdecode.errors import ConfigError
 from otel_specdecode.instrumentation import Options
 from otel_specdecode.instrumentation._guard import RERAISE_VARIABLE

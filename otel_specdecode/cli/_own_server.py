@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from otel_specdecode.errors import ConfigError
+
+if TYPE_CHECKING:
+    from otel_specdecode.cli._server_address import Address
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -34,11 +39,21 @@ def server_options(purpose: str) -> Callable[[_Command], _Command]:
     return lambda command: base_url(model(api_key(command)))
 
 
-def check_server_options(base_url: str | None, model: str | None) -> None:
-    """Refuse a model without a server.
+def address_of(
+    base_url: str | None, model: str | None, api_key: str | None
+) -> Address | None:
+    """Return the server that the options name; `None` when they name none.
 
     Raises:
-        click.UsageError: `model` is given, and `base_url` is not.
+        click.UsageError: a model without a server, or no address, or no key.
     """
-    if model is not None and base_url is None:
-        raise click.UsageError("--model needs --base-url")
+    from otel_specdecode.cli._server_address import Address
+
+    if base_url is None:
+        if model is not None:
+            raise click.UsageError("--model needs --base-url")
+        return None
+    try:
+        return Address.of(base_url, api_key)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from otel_specdecode.cli._own_server import check_server_options, server_options
+from otel_specdecode.cli._own_server import address_of, server_options
 from otel_specdecode.cli._progress import progress
 from otel_specdecode.errors import ConfigError
 
@@ -66,16 +66,16 @@ def command(
     Without --base-url, three simulated servers tell the story: no GPU, no model.
     Spans and metrics are printed, or sent where OTEL_EXPORTER_OTLP_ENDPOINT says.
     """
-    check_server_options(base_url, model)
+    address = address_of(base_url, model, api_key)
     try:
         from otel_specdecode.cli import _demo_servers as servers
 
-        if base_url is None:
+        if base_url is None or address is None:
             targets: Iterable[Target] = servers.start_each(
                 servers.simulated_servers(time_scale)
             )
         else:
-            targets = (servers.own_server(base_url, model, api_key),)
+            targets = (servers.own_server(address, base_url, model, api_key),)
         stories, sent = _measure_all(
             targets, num_requests=num_requests, max_tokens=max_tokens
         )

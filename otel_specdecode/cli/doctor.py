@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import click
 
-from otel_specdecode.cli._own_server import check_server_options, server_options
+from otel_specdecode.cli._own_server import address_of, server_options
 from otel_specdecode.cli._progress import progress
-from otel_specdecode.errors import ConfigError
-
-if TYPE_CHECKING:
-    from otel_specdecode.cli._doctor_server import ServerReport
 
 
 @click.command(name="doctor")
@@ -52,14 +47,16 @@ def command(
     looks at this environment alone. Exit code 0: all there; 1: something is missing
     or wrong; 2: the server cannot be reached, or misuse.
     """
-    check_server_options(base_url, model)
+    address = address_of(base_url, model, api_key)
     from otel_specdecode.cli._doctor_process import examine_process
     from otel_specdecode.cli._doctor_verdict import judge
 
     server = None
     with progress("examining"):
-        if base_url is not None:
-            server = _examine_server(base_url, model, api_key, timeout_s)
+        if address is not None:
+            from otel_specdecode.cli._doctor_server import examine
+
+            server = examine(address, model, timeout_s)
         process = examine_process(os.environ, timeout_s)
     verdict = judge(server, process, ignored)
     if as_json:
@@ -71,16 +68,3 @@ def command(
 
         click.echo(render(verdict))
     context.exit(verdict.exit_code)
-
-
-def _examine_server(
-    base_url: str, model: str | None, api_key: str | None, timeout_s: float
-) -> ServerReport:
-    from otel_specdecode.cli._doctor_http import Address
-    from otel_specdecode.cli._doctor_server import examine
-
-    try:
-        address = Address.of(base_url, api_key)
-    except ConfigError as error:
-        raise click.UsageError(str(error)) from error
-    return examine(address, model, timeout_s)

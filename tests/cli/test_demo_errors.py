@@ -51,8 +51,43 @@ def test_a_server_that_is_not_there() -> None:
     assert fails("--base-url", url).startswith(f"Error: cannot reach {url}: ")
 
 
-def test_a_url_that_is_none() -> None:
-    assert "missing an 'http://'" in fails("--base-url", "localhost:8000/v1")
+@pytest.mark.parametrize(
+    ("url", "key", "says"),
+    [
+        ("localhost:8000/v1", "k", "--base-url: expected a URL such as http://"),
+        ("http://[::1/v1", "k", "--base-url: expected a URL such as http://"),
+        ("http://127.0.0.1:1/v1", "canary\n", "--api-key, or OPENAI_API_KEY: expected"),
+        ("http://127.0.0.1:1/v1", "c\u00e4nary", "--api-key, or OPENAI_API_KEY: exp"),
+    ],
+)
+def test_an_address_or_a_key_that_is_none_is_misuse(
+    url: str, key: str, says: str
+) -> None:
+    result = CliRunner(env={"OPENAI_API_KEY": key}).invoke(command, ["--base-url", url])
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert "nary" not in result.output
+
+
+@pytest.mark.parametrize("path", ["", "/v1"])
+def test_credentials_in_the_url_are_sent_and_never_shown(
+    server: Simulator, path: str
+) -> None:
+    shown = f"{server.root_url}{path}"
+    url = shown.replace("//", "//me:hush@")
+    runner = CliRunner()
+    for more in ((), ("--json",)):
+        result = runner.invoke(command, ["--base-url", url, *FAST, *more])
+        assert shown in result.output
+        assert "hush" not in result.output
+
+
+def test_a_key_that_the_server_quotes_is_not_shown() -> None:
+    profile = replace(named_profile("mtp"), time_scale=0, simulate="status=400")
+    with simulate(profile) as sim:
+        url, key = sim.base_url, "simulated"
+        line = fails("--base-url", url, "--model", "m", "--api-key", key)
+    assert line.endswith("answered 400: Error code: 400 - Bad Request (***)")
 
 
 def test_a_model_that_is_not_served(server: Simulator) -> None:
