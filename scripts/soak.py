@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 NUM_THREADS = 8
 CALLS_A_THREAD = 20
 NUM_TASKS = 40
+# A busy machine is no mistake of ours.
+PATIENCE_S = 120
 COUNTERS = {
     "output_tokens": lambda record: record.num_output_tokens or 0,
     "requests": lambda _: 1,
@@ -100,7 +102,10 @@ class Soak:
 
     def _wrapped(self, kind: type) -> Any:
         client = kind(
-            base_url=self._simulator.base_url, api_key="unused", max_retries=0
+            base_url=self._simulator.base_url,
+            api_key="unused",
+            max_retries=0,
+            timeout=PATIENCE_S,
         )
         return client if self._bare else otel_specdecode.wrap(client, **self._providers)
 
