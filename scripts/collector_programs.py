@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import random
 import signal
 import socket
 import subprocess
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 # Longer than any of them needs, also where other work has both cores.
 READY_WITHIN_S = 120.0
+# Linux and others hand out ports from 32,768 on to whoever connects to somewhere.
+OUTSIDE_EPHEMERAL = range(15_000, 32_000)
 
 
 class ProgramError(RuntimeError):
@@ -27,10 +30,12 @@ class ProgramError(RuntimeError):
 
 
 def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port that was free a moment ago, and that no outgoing connection is given."""
+    for port in random.sample(OUTSIDE_EPHEMERAL, 100):
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise OSError("none of a hundred ports was free")
 
 
 def get(url: str, *, timeout_s: float = 10.0) -> str:

@@ -11,7 +11,6 @@ import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from collector_programs import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -170,7 +171,7 @@ def serve(
         *method.flags(metrics),
         *extra_flags,
     )
-    port = _free_port()
+    port = free_port()
     command = [
         # A killed test run must not leave a server behind.
         *("setpriv", "--pdeathsig", "TERM"),
@@ -221,13 +222,6 @@ def _environment() -> dict[str, str]:
         "OTEL_BSP_SCHEDULE_DELAY": "200",
         "TRANSFORMERS_OFFLINE": "1",
     }
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _wait_until_healthy(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
