@@ -130,6 +130,7 @@ class Stack:
         rules: Path | None = None,
         port: int | None = None,
         data: Path | None = None,
+        otlp: Mapping[str, object] | None = None,
     ) -> Prometheus:
         """Prometheus from `prometheus.yml`, with its addresses replaced.
 
@@ -140,6 +141,7 @@ class Stack:
             rules: a folder in place of the bundle's rules.
             port: to come back where it was before.
             data: to come back with what it had before.
+            otlp: more settings of how it takes OTLP.
         """
         port = port or free_port()
         config = yaml.safe_load((BUNDLE / "prometheus/prometheus.yml").read_text())
@@ -149,6 +151,7 @@ class Stack:
         }
         folder = rules or BUNDLE / "prometheus" / "rules"
         config["rule_files"] = [str(folder / "*.yml")]
+        config["otlp"].update(otlp or {})
         _point_at(config, collector, alertmanager_port)
         path = self.folder / f"prometheus-{port}.yml"
         path.write_text(yaml.safe_dump(config), "utf-8")

@@ -180,7 +180,10 @@ def _advice(
         message = f"{name} is a counter and ends in _total: {name}_total"
         return NameAdvice(code="Q102", message=message)
     if rest in histograms:
-        message = f"{name} is a histogram: its series end in _bucket, _sum and _count"
+        message = (
+            f"{name} is a histogram: its series end in _bucket, _sum and _count; where "
+            "it may be a native one, ask for both, joined by or"
+        )
         return NameAdvice(code="Q102", message=message)
     if rest.removesuffix("_total") in gauges:
         gauge = name.removesuffix("_total")

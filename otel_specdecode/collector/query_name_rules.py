@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 
 
 def _unknown_names(tree: promql.Expr) -> Iterator[QueryFinding]:
-    for name in sorted(names_in(tree)):
+    names = names_in(tree)
+    for name in sorted(names):
         advice = missing_name(name)
-        if advice:
+        # A query that asks for the buckets too has the native form beside them.
+        is_second_form = names & {f"{name}_bucket", f"{name}_count"}
+        if advice and not is_second_form:
             yield QueryFinding(code=advice.code, message=advice.message)
 
 

@@ -193,6 +193,11 @@ WILD = {
         "Q106",
         "/ (rate > 0)",
     ),
+    "a native histogram that may be none": (
+        "histogram_quantile(0.5, rate(vllm:time_to_first_token_seconds[5m]))",
+        "Q102",
+        "ask for both, joined by or",
+    ),
     "the mean of ratios": (
         "avg(sglang:spec_accept_rate)",
         "Q107",
@@ -243,6 +248,10 @@ RIGHT = [
     "topk($n, sum by ($label, job) (rate(vllm:generation_tokens_total[$range])))",
     "topk(${n}, rate(vllm:generation_tokens_total[5m])) > $floor",
     "histogram_quantile($q, rate(vllm:time_to_first_token_seconds_bucket[5m]))",
+    (
+        "histogram_quantile(0.5, rate(vllm:time_to_first_token_seconds_bucket[5m]))"
+        " or histogram_quantile(0.5, rate(vllm:time_to_first_token_seconds[5m]))"
+    ),
 ]
 
 

@@ -36,8 +36,22 @@ def server_gauge(name: str, by: Iterable[str] = ("model_name",)) -> str:
 
 def server_quantile(quantile: float, name: str) -> str:
     """Quantile of a server's histogram, by model."""
-    buckets = server_rate(f"{name}_bucket", by=("le", "model_name"))
-    return f"histogram_quantile({quantile:g}, {buckets})"
+    return _quantile(
+        quantile,
+        buckets=server_rate(f"{name}_bucket", by=("le", "model_name")),
+        native=server_rate(name),
+    )
+
+
+def _quantile(quantile: float, *, buckets: str, native: str) -> str:
+    """Quantile of a histogram, whichever form it is stored in.
+
+    A histogram that the SDK made exponential, or that Prometheus converts, is one
+    series without buckets. Of no traffic a quantile is NaN, which `>= 0` takes out.
+    """
+    return " or ".join(
+        f"(histogram_quantile({quantile:g}, {form}) >= 0)" for form in (buckets, native)
+    )
 
 
 def client_rate(name: str, by: Iterable[str] = (MODEL,), where: str = "") -> str:
@@ -64,13 +78,19 @@ def client_quantile(
     quantile: float, name: str, by: Iterable[str] = (MODEL,), where: str = ""
 ) -> str:
     """Quantile of a clients' histogram."""
-    buckets = client_rate(f"{name}_bucket", by=("le", *by), where=where)
-    return f"histogram_quantile({quantile:g}, {buckets})"
+    return _quantile(
+        quantile,
+        buckets=client_rate(f"{name}_bucket", by=("le", *by), where=where),
+        native=client_rate(name, by, where),
+    )
 
 
 def client_mean(name: str, by: Iterable[str] = (MODEL,)) -> str:
-    """Mean of a clients' histogram: sum over count, each a rate."""
-    return ratio(client_rate(f"{name}_sum", by), client_rate(f"{name}_count", by))
+    """Mean of a clients' histogram in either form: sum over count, each a rate."""
+    native = client_rate(name, by)
+    of_buckets = ratio(client_rate(f"{name}_sum", by), client_rate(f"{name}_count", by))
+    of_native = ratio(f"histogram_sum({native})", f"histogram_count({native})")
+    return f"{of_buckets} or {of_native}"
 
 
 def collector_rate(names: str, by: Iterable[str]) -> str:
