@@ -34,6 +34,23 @@ def field_name(node: ast.expr) -> str:
             return ""
 
 
+def owner_of(node: ast.expr) -> ast.expr | None:
+    """The object whose field an expression reads; `None` when it reads none."""
+    match node:
+        case (
+            ast.Attribute(value=owner)
+            | ast.Subscript(value=owner)
+            | ast.Call(func=ast.Name(id="getattr"), args=[owner, *_])
+        ):
+            return owner
+        case ast.Call(func=ast.Attribute(attr=reader, value=owner)) if (
+            reader in _READERS
+        ):
+            return owner
+        case _:
+            return None
+
+
 def default_of(node: ast.expr) -> ast.expr | None:
     """The default that `get`, `pop` or `getattr` is given, `None` without one."""
     match node:

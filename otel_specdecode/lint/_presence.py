@@ -18,6 +18,7 @@ from otel_specdecode.lint.words import words_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from otel_specdecode.lint._records import Records
     from otel_specdecode.lint.source import Source
 
 _ROLLUP = re.compile(r"(?:^|_)requests?(?:_count)?$|^spend$")
@@ -27,22 +28,27 @@ _TOTALS = frozenset(
     "baseline prior previous prev".split()
 )
 """What the program summed up itself, or where it stood before."""
-_NUMBERS = frozenset({"int", "float"})
 
 
 class Presence:
     """What a file says of its fields: declared, filtered, summed up before."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, records: Records) -> None:
         self._source = source
+        self._records = records
 
-    def is_there(self, node: ast.expr, field: str) -> bool:
-        """Whether the 0 that an expression replaces a field by leaves nothing out."""
+    def is_there(self, node: ast.expr, read: ast.expr) -> bool:
+        """Whether the 0 that an expression replaces a field by leaves nothing out.
+
+        Args:
+            node: the whole expression.
+            read: the field in it.
+        """
         if self._is_called_a_total(node) or self._starts_a_sum(node):
             return True
-        if self._is_declared(node, field):
+        if self._records.says_there(read):
             return True
-        receiver = _receiver(node)
+        receiver, field = _receiver(node), field_name(read)
         return receiver is not None and (
             receiver in self._rollups or self._is_filtered(node, receiver, field)
         )
@@ -56,42 +62,6 @@ class Presence:
             if _ROLLUP.search(_zeroed_field(node))
         }
 
-    def _is_declared(self, node: ast.expr, field: str) -> bool:
-        """Whether a class of the file says that the field is a number, never `None`.
-
-        Usage is what a server sends, whatever a class of that shape may say.
-        """
-        read = _field_of(node)
-        owner = getattr(read, "value", None)
-        if isinstance(read, ast.Attribute) and isinstance(owner, ast.expr):
-            return field in self._numbers and "usage" not in field_name(owner)
-        return isinstance(read, ast.Call) and field in self._keys
-
-    @cached_property
-    def _numbers(self) -> set[str]:
-        return self._declared(of_dicts=False)
-
-    @cached_property
-    def _keys(self) -> set[str]:
-        return self._declared(of_dicts=True)
-
-    def _declared(self, *, of_dicts: bool) -> set[str]:
-        """Fields that every class which has them says are numbers."""
-        declared: dict[str, bool] = {}
-        for node in self._source.nodes(ast.AnnAssign):
-            owner = self._source.parent(node)
-            if not isinstance(owner, ast.ClassDef) or not isinstance(
-                node.target, ast.Name
-            ):
-                continue
-            is_dict = any(field_name(base) == "TypedDict" for base in owner.bases)
-            if is_dict is of_dicts:
-                name = node.target.id
-                is_number = field_name(node.annotation) in _NUMBERS
-                is_number = is_number and not owner.keywords
-                declared[name] = is_number and declared.get(name, True)
-        return {name for name, is_number in declared.items() if is_number}
-
     def _is_called_a_total(self, node: ast.expr) -> bool:
         """Whether what lacks the field is a sum of the program's own."""
         field = _field_of(node)
@@ -102,18 +72,9 @@ class Presence:
             return False
         names = {field_name(owner)}
         if isinstance(owner, ast.Name):
-            for iterable in self._loops_over(node, owner.id):
+            for iterable in self._records.loops_over(owner):
                 names |= names_in(iterable)
         return any(not _TOTALS.isdisjoint(words_of(name)) for name in names)
-
-    def _loops_over(self, node: ast.AST, name: str) -> Iterator[ast.expr]:
-        """What the loops around a node take a variable from."""
-        for loop in self._around(node):
-            if isinstance(loop, ast.For | ast.AsyncFor | ast.comprehension) and any(
-                isinstance(part, ast.Name) and part.id == name
-                for part in ast.walk(loop.target)
-            ):
-                yield loop.iter
 
     def _around(self, node: ast.AST) -> Iterator[ast.AST]:
         outer = self._source.parent(node)

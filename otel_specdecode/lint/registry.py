@@ -20,6 +20,7 @@ from otel_specdecode.lint.rules import (
     spd901,
     spd902,
     spd903,
+    spd904,
 )
 from otel_specdecode.lint.source import Source
 
@@ -129,6 +130,7 @@ RULES: tuple[Rule, ...] = (
     _rule(spd901, may_apply=measures_text),
     _rule(spd902),
     _rule(spd903),
+    _rule(spd904, may_apply=spd904.may_apply),
 )
 
 BY_CODE = {rule.code: rule for rule in RULES}

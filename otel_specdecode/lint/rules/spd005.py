@@ -6,6 +6,11 @@ Finds a usage or acceptance field whose absence is turned into 0 (`or 0`,
 `.get(field, 0)`, `getattr(usage, field, 0)`, `... if usage else 0`,
 `except: tokens = 0`) where the value goes on into a rate, a sum or a metric.
 
+It is reported where the field is one of a server's answer: of something that is called
+usage, a response or a chunk, of what a request returned, of a parsed body, of a record
+that declares the field optional, or one whose name only servers use
+(`draft_n_accepted`). Records of the program's own are left to SPD904.
+
 ## Why is this bad?
 
 A missing number is not zero. A stream without `include_usage` then generates at
@@ -49,14 +54,9 @@ There is no automatic fix: what a missing value means has to be decided.
 
 from __future__ import annotations
 
-import ast
-import re
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-from otel_specdecode.lint._fields import default_of, field_name, is_zero
-from otel_specdecode.lint._guards import is_guarded, is_replaced
-from otel_specdecode.lint._presence import Presence
+from otel_specdecode.lint import _zeroes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,232 +67,14 @@ if TYPE_CHECKING:
 CODE = "SPD005"
 NAME = "missing-taken-as-zero"
 
-FIELDS = frozenset(
-    {"completion_tokens", "output_tokens", "num_accepted_draft_tokens"}
-    | {"num_draft_tokens", "num_spec_steps", "draft_acceptance_rate"}
-    | {"mean_acceptance_length", "accepted_draft_tokens", "acceptance_rate"}
-    | {"acceptance_length", "num_accepted_tokens", "draft_n", "draft_n_accepted"}
-    | {"spec_accept_rate", "spec_accept_length", "spec_num_correct_drafts"}
-    | {"spec_num_proposed_drafts", "spec_verify_ct"}
-    | {"accepted_prediction_tokens", "rejected_prediction_tokens"}
-)
-_PARTS = ("_tokens", "accept", "draft_n", "spec_")
-"""Each field has one of these: fewer words to look for where there is none."""
-_ZEROES = re.compile(r"\b0(?:\.0*)?\b")
-_RECORDERS = frozenset(
-    {"record", "observe", "inc", "set", "add", "set_attribute", "gauge", "histogram"}
-    | {
-        "increment",
-        "incr",
-        "log_metric",
-        "log_metrics",
-        "add_scalar",
-        "labels",
-        "count",
-    }
-)
-_AGGREGATES = frozenset(
-    {"sum", "fsum", "mean", "fmean", "average", "nanmean", "median", "quantiles"}
-    | {"percentile", "quantile", "stdev", "std", "cumsum"}
-)
-_WRAPPERS = frozenset({"int", "float", "round", "max", "min", "abs"})
-_DEPTH = 4
-
-
-def may_apply(text: str) -> bool:
-    """Whether a source can take such a field as zero; cheap, no parsing."""
-    # Substrings first: an alternation of many words is ten times slower.
-    return (
-        any(part in text for part in _PARTS)
-        and any(name in text for name in FIELDS)
-        and bool(_ZEROES.search(text))
-    )
+may_apply = _zeroes.may_apply
 
 
 def check(source: Source) -> Iterator[Finding]:
-    """Report fields whose absence becomes 0 on the way to a number."""
-    flow = _Flow(source)
-    presence = Presence(source)
-    for node in source.nodes(ast.Call, ast.BoolOp, ast.IfExp):
-        name = _taken_as_zero(node)
-        if name and not presence.is_there(node, name) and flow.reaches_number(node):
-            yield source.finding(CODE, node, _message(name))
-    for attempt in source.nodes(ast.Try):
-        for value, field in _zeroed_in_handler(attempt):
-            if flow.reaches_number(value):
-                yield source.finding(CODE, value, _message(field))
-
-
-def _message(name: str) -> str:
-    return (
-        f"missing `{name}` taken as zero: what was not reported is unknown, not 0; "
-        "leave it out and count it as missing"
-    )
-
-
-def _taken_as_zero(node: ast.AST) -> str:
-    """Name of the field that an expression replaces by 0, else empty."""
-    match node:
-        case ast.Call() if is_zero(default_of(node)):
-            return _known(node)
-        case ast.BoolOp(op=ast.Or(), values=[*fields, last]) if is_zero(last):
-            return next((n for field in fields if (n := _known(field))), "")
-        case ast.IfExp(body=body, orelse=orelse) if is_zero(orelse):
-            return _known(body)
-        case ast.IfExp(body=body, orelse=orelse) if is_zero(body):
-            return _known(orelse)
-        case _:
-            return ""
-
-
-def _known(node: ast.expr) -> str:
-    if isinstance(node, ast.Name):
-        return ""
-    match node:
-        case ast.Call(func=ast.Name(id=wrapper), args=[inner, *_]) if (
-            wrapper in _WRAPPERS
-        ):
-            return _known(inner)
-        case ast.BoolOp(op=ast.And(), values=[*_, inner]):
-            return _known(inner)
-        case _:
-            name = field_name(node)
-    return name if name in FIELDS else ""
-
-
-def _zeroed_in_handler(node: ast.Try) -> Iterator[tuple[ast.expr, str]]:
-    """Zeros that a handler gives to the name which the body reads a field into."""
-    fields = {
-        target.id: name
-        for statement in node.body
-        if isinstance(statement, ast.Assign)
-        for target in statement.targets
-        if isinstance(target, ast.Name) and (name := _known(statement.value))
-    }
-    for handler in node.handlers:
-        for statement in handler.body:
-            if isinstance(statement, ast.Assign) and is_zero(statement.value):
-                for target in statement.targets:
-                    if isinstance(target, ast.Name) and target.id in fields:
-                        yield statement.value, fields[target.id]
-
-
-class _Flow:
-    """Where a value goes: up the tree, and on through the names it is given."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-
-    @cached_property
-    def _reads(self) -> dict[str, list[ast.expr]]:
-        """Where each name, attribute or key is read."""
-        found: dict[str, list[ast.expr]] = {}
-        for node in self._source.nodes(
-            ast.Name, ast.Attribute, ast.Subscript, ast.Call
-        ):
-            stored = isinstance(getattr(node, "ctx", None), ast.Store)
-            if not stored and (name := field_name(node)):
-                found.setdefault(name, []).append(node)
-        return found
-
-    def reaches_number(self, node: ast.expr, depth: int = 0) -> bool:
-        """Whether a value goes into a rate, a sum or a metric."""
-        child: ast.AST = node
-        parent = self._source.parent(child)
-        while parent is not None:
-            verdict = self._step(child, parent, depth)
-            if verdict is not None:
-                return verdict and not self._is_guarded(node)
-            child, parent = parent, self._source.parent(parent)
-        return False
-
-    def _is_guarded(self, node: ast.expr) -> bool:
-        name = field_name(node)
-        return bool(name) and is_guarded(self._source, node, name)
-
-    def _step(self, child: ast.AST, parent: ast.AST, depth: int) -> bool | None:
-        """What one step up says: yes, no, or go on (`None`)."""
-        match parent:
-            case ast.BinOp(op=ast.Div() | ast.FloorDiv()):
-                return True
-            case ast.AugAssign(op=ast.Add(), target=target):
-                return not is_replaced(self._source, target)
-            case ast.BoolOp(op=ast.Or(), values=values) if child is not values[-1]:
-                return False  # where it is 0, the next one counts
-            case ast.Call(func=function) if child is not function:
-                return self._into_call(function)
-            case ast.Compare() | ast.FormattedValue() | ast.Assert():
-                return False
-            case ast.IfExp(test=test) | ast.If(test=test) if child is test:
-                return False
-            case ast.While() | ast.Expr() | ast.FunctionDef() | ast.Module():
-                return False
-            case ast.Assign(targets=targets):
-                return any(self._from_target(target, depth) for target in targets)
-            case ast.AnnAssign(target=target) | ast.NamedExpr(target=target):
-                return self._from_target(target, depth)
-            case ast.Return():
-                return self._from_return(parent, depth)
-            case ast.Dict(keys=keys, values=values):
-                return self._from_dict(child, keys, values, depth)
-            case ast.keyword(arg=str(name)) if depth < _DEPTH:
-                call = self._source.parent(parent)
-                into = isinstance(call, ast.Call) and self._into_call(call.func)
-                return bool(into) or self._read_elsewhere(name, depth)
-            case _:
-                return None
-
-    def _into_call(self, function: ast.expr) -> bool | None:
-        name = field_name(function)
-        if name in _AGGREGATES:
-            return True
-        if isinstance(function, ast.Attribute) and name in _RECORDERS:
-            return True
-        return None if name in _WRAPPERS else False
-
-    def _from_target(self, target: ast.expr, depth: int) -> bool:
-        if is_replaced(self._source, target):
-            return False
-        if isinstance(target, ast.Name):
-            return self._read_here(target, depth)
-        name = field_name(target)
-        return bool(name) and self._read_elsewhere(name, depth)
-
-    def _from_return(self, node: ast.AST, depth: int) -> bool:
-        outer: ast.AST | None = node
-        while outer is not None and not isinstance(
-            outer, ast.FunctionDef | ast.AsyncFunctionDef
-        ):
-            outer = self._source.parent(outer)
-        if outer is None or depth >= _DEPTH:
-            return False
-        calls = self._source.calls.get(outer.name, [])
-        return any(self.reaches_number(call, depth + 1) for call in calls)
-
-    def _from_dict(
-        self,
-        child: ast.AST,
-        keys: list[ast.expr | None],
-        values: list[ast.expr],
-        depth: int,
-    ) -> bool:
-        for key, value in zip(keys, values, strict=True):
-            if value is child and isinstance(key, ast.Constant):
-                return self._read_elsewhere(str(key.value), depth)
-        return False
-
-    def _read_here(self, target: ast.Name, depth: int) -> bool:
-        """Follow a variable through its own function, not others that use its name."""
-        scope = self._source.bindings.scope_of(target)
-        return depth < _DEPTH and any(
-            isinstance(read, ast.Name)
-            and self._source.bindings.is_within(read, scope)
-            and self.reaches_number(read, depth + 1)
-            for read in self._reads.get(target.id, [])
+    """Report fields of answers whose absence becomes 0 on the way to a number."""
+    for zero in _zeroes.zeroes(source, of_answers=True):
+        message = (
+            f"missing `{zero.field}` taken as zero: what was not reported is unknown, "
+            "not 0; leave it out and count it as missing"
         )
-
-    def _read_elsewhere(self, name: str, depth: int) -> bool:
-        if depth >= _DEPTH:
-            return False
-        reads = self._reads.get(name, [])
-        return any(self.reaches_number(read, depth + 1) for read in reads)
+        yield source.finding(CODE, zero.node, message)

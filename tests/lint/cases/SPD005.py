@@ -149,10 +149,6 @@ def rate(responses):
 # --- near: the filter in the same comprehension
 def total(responses):
     return sum(r.output_tokens or 0 for r in responses if r.output_tokens is not None)
-# --- filtered by another field
-def rate(responses):
-    timed = [r for r in responses if r.seconds is not None]
-    return sum(r.completion_tokens or 0 for r in timed) / sum(r.seconds for r in timed)  # error: 16
 # --- near: rows of a table that counts requests are sums already
 def totals(rows):
     requests = sum(row.get("request_count", 0) for row in rows)
@@ -162,10 +158,6 @@ def totals(rows):
 def add(metrics, record):
     metrics.api_requests += record.api_requests or 0
     metrics.completion_tokens += record.completion_tokens or 0
-# --- a record of one request
-def add(metrics, record):
-    metrics.latency_s += record.latency_s or 0
-    metrics.completion_tokens += record.completion_tokens or 0  # error: 34
 # --- usage and its field, or else 0
 def record(responses, counter):
     for r in responses:
@@ -311,3 +303,42 @@ class Observed:
         self.tokens += n
     def speed(self, seconds):
         return self.tokens / seconds
+# --- a parsed body under a neutral name
+def rate(session, seconds):
+    data = session.post("/v1/chat/completions").json()
+    return data.get("completion_tokens", 0) / seconds  # error: 12
+# --- a parameter annotated as usage
+def record(u: CompletionUsage, counter):
+    counter.add(u.completion_tokens or 0)  # error: 17
+# --- an answer of a call
+async def total(client, prompts):
+    n = 0
+    for prompt in prompts:
+        got = await client.chat.completions.create(prompt)
+        n += getattr(got, "completion_tokens", 0)  # error: 14
+    return n
+# --- usage by getattr under another name
+def total(response):
+    u = getattr(response, "usage", None) or {}
+    return sum([u.get("completion_tokens", 0)])  # error: 17
+# --- what the program wrote down, its field declared optional
+from dataclasses import dataclass
+from typing import Optional
+@dataclass
+class Call:
+    output_tokens: Optional[int] = None
+def total(calls: list[Call]):
+    return sum(c.output_tokens or 0 for c in calls)  # error: 16
+# --- near: usage of a class that always has it
+from dataclasses import dataclass
+@dataclass
+class Usage:
+    output_tokens: int = 0
+    def __add__(self, usage: "Usage") -> "Usage":
+        return Usage(self.output_tokens + (usage.output_tokens or 0))
+# --- near: a row of the program's own
+def total(rows):
+    return sum(r.get("output_tokens", 0) for r in rows)
+# --- near: a log of usage
+def total(usage_log):
+    return sum(entry.get("output_tokens", 0) for entry in usage_log)
