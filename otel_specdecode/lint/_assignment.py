@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _tags as t
+from otel_specdecode.lint._annotations import made_of
 from otel_specdecode.lint._attributes import write_field
 from otel_specdecode.lint._expressions import combine
 from otel_specdecode.lint._naming import reads_place
@@ -162,7 +163,11 @@ def _spelt_out_increment(
 
 def _annotated_assign(machine: Machine, node: ast.AnnAssign, frame: Frame) -> bool:
     if node.value is not None:
-        assign(machine, node.target, machine.evaluate(node.value, frame), frame)
+        value = machine.evaluate(node.value, frame)
+        if not (value.tags or value.things or value.rates or value.texts):
+            made = made_of(machine, node.annotation, frame)
+            value = made if made is not None and made.things else value
+        assign(machine, node.target, value, frame)
     return True
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from otel_specdecode.lint._annotations import annotated
 from otel_specdecode.lint._attributes import decorators
 from otel_specdecode.lint._frames import UNKNOWN_KEYWORDS, Env, Frame
 from otel_specdecode.lint._reach import is_of_a_stream
@@ -249,24 +250,6 @@ def defaults_of(
         if default is not None:
             found[parameter.arg] = machine.evaluate(default, outside)
     return found
-
-
-def annotated(machine: Machine, parameter: ast.arg, frame: Frame) -> Value:
-    """A parameter that we know only by its name and annotation."""
-    annotation = parameter.annotation
-    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        name = annotation.value
-    elif isinstance(annotation, ast.Name):
-        name = annotation.id
-    else:
-        return Value(path=parameter.arg)
-    cls = machine.lookup(name, frame)
-    for thing in cls.things:
-        if thing.kind == "class":
-            return Value(things=frozenset({machine.instance_of(thing, frame)}))
-    return Value(
-        path=cls.path + "()" if cls.path and cls.path != name else parameter.arg
-    )
 
 
 def run_unknown(

@@ -28,7 +28,7 @@ from otel_specdecode.lint._values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from otel_specdecode.lint._modules import Module
     from otel_specdecode.lint.facts import Facts
@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 MAX_IMPORT_DEPTH = 4
 MAX_DISTANT_MODULES = 40
 """Files that only imported files import: else a package is run whole for each file."""
+
+_COMPOUND = (
+    ast.If, ast.Try, ast.TryStar, ast.With, ast.AsyncWith, ast.For, ast.AsyncFor,
+    ast.While, ast.Match,
+)  # fmt: skip
 
 
 class Machine(Ledger):
@@ -214,11 +219,13 @@ class Machine(Ledger):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 if node not in self.called:
                     self.run_unknown(self, self.lookup(node.name, frame), frame)
+                if node not in self.called:  # the name is another's by now
+                    self.run_unknown(self, self._made_by(node, "function"), frame)
             elif isinstance(node, ast.ClassDef):
                 self._run_methods(node, frame)
-            elif isinstance(node, ast.If | ast.Try | ast.With | ast.For):
-                self.run_uncalled(node.body, frame)
-                self.run_uncalled(getattr(node, "orelse", ()), frame)
+            elif isinstance(node, _COMPOUND):
+                for block in _blocks(node):
+                    self.run_uncalled(block, frame)
 
     def run_imported_classes(self, main: Module) -> None:
         """Run the methods of classes from other files whose objects were made here."""
@@ -232,8 +239,13 @@ class Machine(Ledger):
             if module is not main and isinstance(node, ast.ClassDef):
                 self._run_methods(node, Frame(module, self.globals_of(module)))
 
+    def _made_by(self, node: ast.stmt, kind: str) -> Value:
+        """What a definition made, whatever its name stands for now."""
+        thing = self.things.get((kind, node, None))
+        return UNKNOWN if thing is None else Value(things=frozenset({thing}))
+
     def _run_methods(self, node: ast.ClassDef, frame: Frame) -> None:
-        value = self.lookup(node.name, frame)
+        value = self._made_by(node, "class")
         definition = self.definition(value, "class")
         if definition is None:
             return
@@ -245,21 +257,18 @@ class Machine(Ledger):
                     and not touches(method, self.hot_lines)
                 ):
                     continue
-                bound = self.bound_to_class(value, method.name, frame)
-                if bound is not None:
-                    self.run_unknown(self, bound, frame)
+                named = definition.members.get(method.name, UNKNOWN)
+                for member in (named, self._made_by(method, "function")):
+                    if method not in self.called:
+                        self.run_unknown(self, self._bound(value, member, frame), frame)
             elif isinstance(method, ast.ClassDef):
                 self._run_methods(method, Frame(frame.module, definition.members))
 
-    def bound_to_class(self, value: Value, name: str, frame: Frame) -> Value | None:
-        """A method bound to the instance that stands for its class."""
+    def _bound(self, value: Value, member: Value, frame: Frame) -> Value:
+        """A member of a class bound to the instance that stands for it."""
         for thing in value.things:
-            if thing.kind == "class" and thing.definition is not None:
-                member = thing.definition.members.get(name)
-                if member is not None:
-                    instance = self.instance_of(thing, frame)
-                    return bind_member(self, instance, member, frame)
-        return None
+            return bind_member(self, self.instance_of(thing, frame), member, frame)
+        return member
 
     def instance_of(self, cls: Thing, frame: Frame) -> Thing:
         """The one thing that stands for all objects of a class."""
@@ -364,3 +373,12 @@ class Machine(Ledger):
 def _load(target: ast.expr) -> ast.expr:
     """The target of an augmented assignment, read instead of written."""
     return target
+
+
+def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The bodies of a compound statement."""
+    for name in ("body", "orelse", "finalbody"):
+        yield getattr(node, name, [])
+    for name in ("handlers", "cases"):
+        for part in getattr(node, name, ()):
+            yield part.body

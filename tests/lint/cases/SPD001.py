@@ -1776,3 +1776,112 @@ def run(client, questions):
     for name, values in {"chunks_per_s": chunk_rates, "tok_per_s": token_rates}.items():
         out[name] = statistics.median(values)
     print(out["tok_per_s"], out["chunks_per_s"])
+# --- two functions of one name, as in two cells of a notebook
+import time
+
+def speed(client, q):
+    start, n = time.time(), 0
+    for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+    return {"tok_s": n / (time.time() - start)}  # error: 22
+
+def speed(client, q):
+    start, usage = time.time(), None
+    for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+        usage = chunk.usage or usage
+    return {"tok_s": usage.completion_tokens / (time.time() - start)}
+# --- two classes of one name, and a method beside its setter
+import time
+
+class Meter:
+    def run(self, client, q):
+        start, n = time.time(), 0
+        for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+            n += 1
+        self.tok_s = n / (time.time() - start)  # error: 22
+
+class Meter:
+    @property
+    def speed(self):
+        start, n = time.time(), 0
+        for chunk in self.client.chat.completions.create(model="m", messages=self.q, stream=True):
+            n += 1
+        return f"{n / (time.time() - start):.1f} tok/s"  # error: 19
+
+    @speed.setter
+    def speed(self, value):
+        self.given = value
+# --- where a library is missing
+import time
+try:
+    import uvloop
+    def speed(client, q):
+        return None
+except ImportError:
+    def speed(client, q):
+        start, n = time.time(), 0
+        for chunk in client.chat.completions.create(model="m", messages=q, stream=True):
+            n += 1
+        return {"tok_s": n / (time.time() - start)}  # error: 26
+# --- peak of arrivals in a list of records, known by its annotation
+import time
+import numpy as np
+from dataclasses import dataclass, field
+from typing import List
+
+@dataclass
+class Result:
+    sent_at: float = 0.0
+    ttft: float = 0.0
+    gaps: List[float] = field(default_factory=list)
+
+async def ask(session, url, body):
+    result = Result()
+    last = result.sent_at = time.perf_counter()
+    async with session.post(url + "/v1/completions", json={**body, "stream": True}) as r:
+        async for line in r.content:
+            now = time.perf_counter()
+            result.gaps.append(now - last)
+            last = now
+    return result
+
+def summary(results: List[Result], seconds: int):
+    tokens_per_second = np.zeros(seconds)
+    for result in results:
+        at, arrivals = result.sent_at + result.ttft, []
+        for gap in result.gaps:
+            at += gap
+            arrivals.append(at)
+        for arrival in arrivals:
+            tokens_per_second[int(arrival)] += 1
+    return {"max_output_tokens_per_s": float(np.max(tokens_per_second))}  # error: 46
+# --- near: the same, where each gap is spread over its tokens
+import time
+import numpy as np
+from dataclasses import dataclass, field
+from typing import List
+
+@dataclass
+class Result:
+    sent_at: float = 0.0
+    gaps: List[float] = field(default_factory=list)
+
+async def ask(session, url, body):
+    result, num = Result(), 0
+    last = result.sent_at = time.perf_counter()
+    async with session.post(url + "/v1/completions", json={**body, "stream": True}) as r:
+        async for line in r.content:
+            now = time.perf_counter()
+            new = parse(line)["usage"]["completion_tokens"] - num
+            result.gaps.extend([(now - last) / new] * new)
+            last, num = now, num + new
+    return result
+
+def summary(results: List[Result], seconds: int):
+    tokens_per_second = np.zeros(seconds)
+    for result in results:
+        at = result.sent_at
+        for gap in result.gaps:
+            at += gap
+            tokens_per_second[int(at)] += 1
+    return {"max_output_tokens_per_s": float(np.max(tokens_per_second))}
