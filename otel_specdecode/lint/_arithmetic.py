@@ -146,7 +146,8 @@ def divide(
     if left.tags & t.SPAN or (not left.tags & t.TOKENS and _is_time(node.left, left)):
         return _divide_time(quotient)
     if left.tags & (t.NUMBER | t.ONE) and right.tags & t.SPAN:
-        if right.tags & t.GAP and not any(map(says_tokens, names_in(node.left))):
+        # A variable that begins at 0 is a number only until it is counted.
+        if right.tags & t.GAP and all(map(str.isupper, names_in(node.left))):
             return quotient.rate(RateKind.INVERSE_GAP, right, node.right)
         return tagged(t.INVERSE, left, right)
     if left.tags & (t.NUMBER | t.ONE) and right.tags & (t.NUMBER | t.ONE):

@@ -96,7 +96,7 @@ def check(source: Source) -> Iterator[Finding]:
             continue  # sent whole where the same body is not streamed
         if _is_second_try(request) or _is_whole_here(request):
             continue
-        if _is_left_at_once(request):
+        if _is_left_at_once(request) or _is_read_whole(source, request):
             continue
         yield source.finding(
             CODE,
@@ -127,6 +127,51 @@ def _is_left_at_once(request: Request) -> bool:
         isinstance(loop, ast.For | ast.AsyncFor)
         and any(isinstance(each, ast.Return | ast.Break) for each in loop.body)
         for loop in request.loops
+    )
+
+
+def _is_read_whole(source: Source, request: Request) -> bool:
+    """Whether the answer is read as one that is not a stream.
+
+    A raw request says `stream=False`, or `.choices` is read from what the call
+    returned, which a stream does not have.
+    """
+    if request.is_raw:
+        return any(
+            keyword.arg == "stream"
+            and isinstance(keyword.value, ast.Constant)
+            and keyword.value.value is False
+            for keyword in request.node.keywords
+        )
+    if request.loops or request.module is not source.module:
+        return False
+    answer: ast.AST = request.node
+    parent = source.parent(answer)
+    if isinstance(parent, ast.Await):
+        answer, parent = parent, source.parent(parent)
+    match parent:
+        case ast.Attribute(attr="choices"):
+            return True
+        case ast.Assign(targets=[ast.Name(id=name) as target]):
+            scope = source.bindings.scope_of(target)
+            return any(
+                isinstance(read.value, ast.Name)
+                and read.value.id == name
+                and read.attr == "choices"
+                and source.bindings.is_within(read, scope)
+                for read in source.nodes(ast.Attribute)
+            ) and not _is_iterated(source, name, scope)
+        case _:
+            return False
+
+
+def _is_iterated(source: Source, name: str, scope: ast.AST | None) -> bool:
+    """Whether a loop of a scope goes over a variable."""
+    return any(
+        isinstance(loop.iter, ast.Name)
+        and loop.iter.id == name
+        and source.bindings.is_within(loop.iter, scope)
+        for loop in source.nodes(ast.For, ast.AsyncFor, ast.comprehension)
     )
 
 

@@ -367,3 +367,13 @@ def run(client, q, count):
     if first:
         generated_tokens = count(q) or generated_tokens
     return generated_tokens / (last - first)
+# --- near: a count that begins at 0 and comes from an engine
+import time
+async def watch(client, entry):
+    start, first, done = time.time(), None, 0
+    async for output in client.chat.completions.create(stream=True, messages=[]):
+        now = time.time()
+        if output.num_done:
+            first = first or now - start
+            done = output.num_done
+        entry["tokens_per_second"] = done / ((now - start) - first)

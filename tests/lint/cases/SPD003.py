@@ -453,3 +453,47 @@ def run(spec):
     if request.pop("stream", False):
         return OpenAI().chat.completions.create(stream=True, **request)
     return OpenAI().chat.completions.create(**request)
+# --- one method makes the options of streamed and of whole requests
+import openai
+class Model:
+    def options(self):
+        return {"model": self.model}
+    async def stream(self, messages):
+        args = self.options()
+        args["stream"] = True
+        async for chunk in await openai.ChatCompletion.acreate(messages=messages, **args):  # error: 34
+            yield chunk.choices[0].delta
+    async def whole(self, messages):
+        args = self.options()
+        answer = await openai.ChatCompletion.acreate(messages=messages, **args)
+        return answer.choices[0].message.content
+# --- near: the answer is no stream if it has choices
+from openai import OpenAI
+def ask(client: OpenAI, messages):
+    options = {"stream": True}
+    answer = client.chat.completions.create(model="m", messages=messages, **options)
+    return answer.choices[0].message.content
+# --- near: choices are read from the call itself
+from openai import OpenAI
+def ask(client: OpenAI, messages, whole):
+    options = {"stream": True}
+    if whole:
+        options["stream"] = False
+    return client.chat.completions.create(messages=messages, **options).choices[0]
+# --- one call, read as a stream in one branch
+from openai import OpenAI
+def ask(messages, whole):
+    answer = OpenAI().chat.completions.create(model="m", messages=messages, stream=True)  # error: 14
+    if whole:
+        return answer.choices[0]
+    return [chunk.choices for chunk in answer]
+# --- a body that may be streamed, and is sent whole in one branch
+import requests
+def ask(url, messages, streaming):
+    data = {"model": "m", "messages": messages, "stream": streaming}
+    if streaming and url:
+        answer = requests.post(f"{url}/v1/chat/completions", json=data, stream=True)  # error: 18
+        return [line for line in answer.iter_lines()]
+    return requests.post(f"{url}/v1/chat/completions", json=data, stream=False).json()
+def both(url, messages):
+    return ask(url, messages, True), ask(url, messages, False)
