@@ -141,14 +141,42 @@ def types_in(value: AttributeValue) -> set[str]:
     return {type(one).__name__ for one in values}
 
 
-def test_what_is_looked_for_in_urls_begins_with_one_character() -> None:
+def test_what_is_looked_for_beside_a_name_begins_with_one_character() -> None:
     # Or it is tried at each character of each text: half of the processor's work.
-    in_urls = [
+    named = [
         shape
         for shape in PROCESSORS["redaction/keys"]["blocked_values"]
         if "token" in shape or "@" in shape
     ]
-    assert [shape[:2] for shape in in_urls] == ["\\?", "&(", ":/"]
+    assert [shape[:2] for shape in named] == ["\\?", "&(", ":/", '"(', "'("]
+
+
+JSON, REPR = PROCESSORS["redaction/keys"]["blocked_values"][-2:]
+
+
+@pytest.mark.parametrize("name", ["token", "api_key", "X-Auth-Token", "db.password"])
+def test_a_secrets_name_in_a_text_is_one_that_an_attribute_may_have(name: str) -> None:
+    assert re.search(SECRET_NAME, name)
+    for value in ("x", ["x", "y"], 'x"y', "x'y"):
+        written = {"n": 1, name: value, "model": "m"}
+        cleaned = re.sub(JSON, "****", json.dumps(written))
+        assert cleaned == '{"n": 1, ****, "model": "m"}'
+    cleaned = re.sub(REPR, "****", str({"n": 1, name: "x", "model": "m"}))
+    assert cleaned == "{'n': 1, ****, 'model': 'm'}"
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"max_tokens": "5", "token_count": "3", "token": 7},
+        {"error": {"code": "invalid_api_key", "message": "bad"}},
+        {"sort": "key", "stop": ["secret"]},
+    ],
+    ids=str,
+)
+def test_a_text_without_a_secrets_name_stays_as_it_is(kept: dict[str, Any]) -> None:
+    assert re.search(JSON, json.dumps(kept)) is None
+    assert re.search(REPR, str(kept)) is None
 
 
 def test_a_key_has_the_same_shape_wherever_it_is_looked_for() -> None:

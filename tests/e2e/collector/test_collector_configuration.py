@@ -8,9 +8,11 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from collector_programs import get, wait_until
 from collector_stack import BUNDLE, ROOT
 
 from otel_specdecode.collector.probe import Probe
+from otel_specdecode.simulator import Profile, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +47,9 @@ STARTED = [
     for row in COMBINATIONS
 ]
 
+(DEFAULT_TIMEOUT,) = re.findall(
+    r"SPECDECODE_SCRAPE_TIMEOUT:-(\w+)", (CONFIG / "base.yaml").read_text()
+)
 BACKENDS = (
     "SPECDECODE_OTLP_ENDPOINT",
     "SPECDECODE_PROMETHEUS_URL",
@@ -115,6 +120,20 @@ def test_it_starts_and_takes_a_span(
         ca_file=credentials["SPECDECODE_TLS_CERT_FILE"] if secure else None,
     ).run()
     assert [one.detail for one in answers] == ["taken", "taken"]
+
+
+def test_a_shorter_interval_needs_no_timeout_of_its_own(
+    stack: Stack,
+) -> None:
+    with simulate(Profile(model="m", time_scale=0.0)) as server:
+        variables = {
+            "SPECDECODE_SCRAPE_INTERVAL": "2s",
+            "SPECDECODE_SCRAPE_TIMEOUT": DEFAULT_TIMEOUT,
+            "SPECDECODE_VLLM_TARGETS": f'["{server.root_url.removeprefix("http://")}"]',
+        }
+        collector = stack.collector("export-prometheus-scrape", env=variables)
+        page = f"http://127.0.0.1:{collector.ports.scrape}/metrics"
+        wait_until("the server's metrics", lambda: "vllm:generation" in get(page))
 
 
 def test_validate_refuses_an_overlay_without_what_it_extends(

@@ -64,6 +64,14 @@ CLEANED_TEXTS = {
     "http.target": (f"/v1?x-amz-signature={SECRET}", "/v1****"),
     "url.query": (f"sig={SECRET}&token={SECRET}&n=1", "****&n=1"),
     "proxy": (f"http://user:{SECRET}@h:8000/v1", "http****h:8000/v1"),
+    "llm.invocation_parameters": (
+        f'{{"n": 1, "openai_api_key": "{SECRET}", "model": "m"}}',
+        '{"n": 1, ****, "model": "m"}',
+    ),
+    "litellm.kwargs": (
+        f"{{'n': 1, 'client_secret': '{SECRET}', 'model': 'm'}}",
+        "{'n': 1, ****, 'model': 'm'}",
+    ),
     # An underscore belongs to words, and a key begins behind it all the same.
     "cache.id": ("team_sk-planted0123456789abcdef", "team****"),
     "page": ("https://h/v1?page=2&max_tokens=7", "https://h/v1?page=2&max_tokens=7"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -133,6 +134,28 @@ def test_other_logs_keep_their_text_and_lose_keys(
     assert "prompt" not in body
     (password,) = structured.attributes
     assert password.value.string_value == "****"
+
+
+def test_a_secrets_name_counts_inside_of_texts_maps_and_lists(
+    stack: Stack, backend: Backend
+) -> None:
+    env = {"SPECDECODE_LOGS_ENDPOINT": backend.url}
+    collector = stack.collector("export-logs", env=env)
+    call = {"n": 1, "api_key": SECRET}
+    attributes = {"call": {"with": call}, "calls": [call], "text": json.dumps(call)}
+    record = LogRecord(
+        body=json.dumps({"call": json.dumps(call)}), attributes=attributes
+    )
+    send_logs(collector.url, "application", record)
+    wait_until("the log", backend.logs)
+    assert backend.holding(SECRET) == []
+    (log,) = backend.logs()
+    told = {one.key: one.value.string_value for one in log.attributes}
+    assert told == {
+        "call": '{"with":{****,"n":1}}',
+        "calls": '[{****,"n":1}]',
+        "text": '{"n": 1, ****}',
+    }
 
 
 def test_what_a_client_logs_of_its_requests_arrives_without_its_text(
