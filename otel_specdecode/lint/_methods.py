@@ -9,9 +9,17 @@ from otel_specdecode.lint import _sources
 from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._attributes import read_field, write_field
 from otel_specdecode.lint._expressions import merge
-from otel_specdecode.lint._naming import dotted
+from otel_specdecode.lint._naming import dotted, names_in
 from otel_specdecode.lint._value_methods import VALUE_METHODS, read_one
-from otel_specdecode.lint._values import UNKNOWN, Thing, Value, join, join_all, retagged
+from otel_specdecode.lint._values import (
+    UNKNOWN,
+    Thing,
+    Value,
+    join,
+    join_all,
+    retagged,
+    with_step,
+)
 from otel_specdecode.lint.facts import RateKind
 
 if TYPE_CHECKING:
@@ -210,6 +218,26 @@ def _increment(machine: Machine, call: Call, receiver: Value) -> Value | None:
     return UNKNOWN
 
 
+def _observe(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    """`histogram.observe(gap)`: the spread of the gaps, under the metric's name."""
+    gap = call.arg(0, "amount")
+    if not gap.tags & t.GAP or not isinstance(call.node.func, ast.Attribute):
+        return None
+    labels = {label for thing in receiver.things for label in thing.labels}
+    labels |= names_in(call.node.func.value)
+    kind = RateKind.GAP_STATISTIC
+    story = with_step(gap, machine.step(call.node, call.frame, kind.value))
+    rates = machine.rate(kind, call.node, call.frame, story)
+    for label in sorted(labels):
+        machine.label(rates, label)
+    return None
+
+
+def _with_labels(_machine: Machine, _call: Call, receiver: Value) -> Value | None:
+    """`histogram.labels(model=...)`: the same metric."""
+    return receiver if any(thing.labels for thing in receiver.things) else None
+
+
 def _values(machine: Machine, call: Call, receiver: Value) -> Value | None:
     if call.args:
         return None
@@ -287,6 +315,8 @@ METHODS: dict[str, Callable[[Machine, Call, Value], Value | None]] = {
         "gauge".split(),
         _set_named,
     ),
+    **dict.fromkeys("observe record".split(), _observe),
+    "labels": _with_labels,
     "assign": _assign_columns,
     "col": _column_named,
     "alias": _alias,
