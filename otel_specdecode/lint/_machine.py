@@ -204,7 +204,9 @@ class Machine(Ledger):
         # Half is kept for the functions that the top level does not call.
         spare = self.budget // 2
         self.budget -= spare
-        self.execute(module.tree.body, frame)
+        for statement in module.tree.body:
+            # Also after a `raise`, as in a notebook that is not to be run to its end.
+            self.execute((statement,), frame)
         self.budget += spare
         self.depth -= 1
         self.num_nested -= 1

@@ -62,8 +62,11 @@ def read_notebook(data: bytes) -> tuple[str, CellMap]:
         text = _code_of(cell)
         if text is None:
             continue
+        own = _without_magics(split_lines(text)) or ["\n"]
+        if _is_indented(own):
+            lines.append("if True:\n")  # IPython takes the indent away: columns shift
         starts.append((number, len(lines) + 1))
-        lines += _without_magics(split_lines(text)) or ["\n"]
+        lines += own
         if not lines[-1].endswith(("\n", "\r")):
             lines[-1] += "\n"
     return "".join(lines), CellMap(starts=tuple(starts))
@@ -130,6 +133,12 @@ def _is_plain(text: str) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
+
+
+def _is_indented(lines: list[str]) -> bool:
+    """Whether a cell begins with an indent, as what is pasted from a function does."""
+    code = (line for line in lines if line.strip() and line.lstrip()[0] != "#")
+    return next(code, "")[:1] in {" ", "\t"}
 
 
 def _ending(line: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -39,9 +40,13 @@ def rates(lint: Lint) -> list[str]:
         "%%sql result <<\nselect 1",
         "%%timeit -n 10\nx = 1",
         "await f()\nasync for x in y: pass",
+        "    x = 1\n    y = 2",
+        "\n  # pasted\n  if x:\n    y = 2",
+        "  # nothing else",
+        "raise SystemExit('not further')",
         "",
     ],
-    ids=range(14),
+    ids=range(18),
 )
 def test_a_cell_beside_does_not_hide_what_follows(
     project: Path, lint: Lint, cell: str
@@ -109,3 +114,12 @@ def test_noqa_holds_in_a_cell(project: Path, lint: Lint) -> None:
     (project / "x.ipynb").write_text(notebook("x = 1", text))
 
     assert rates(lint) == []
+
+
+def test_what_is_pasted_with_its_indent_is_read_and_keeps_its_columns(
+    project: Path, lint: Lint
+) -> None:
+    pasted = textwrap.indent(COUNTS_CHUNKS, "    ")
+    (project / "x.ipynb").write_text(notebook("x = 1", pasted, "x = 2"))
+
+    assert rates(lint) == ["x.ipynb:cell 2:12:26:"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,21 @@ def test_the_log_is_valid_by_the_schema_of_the_standard(sarif: dict[str, Any]) -
     jsonschema.validate(sarif, schema)
 
     assert sarif["version"] == "2.1.0"
+
+
+def test_half_a_character_in_a_notebook_or_a_file_name_is_no_traceback(
+    project: Path, lint: Lint
+) -> None:
+    """Half of an emoji, as JSON can hold it, and a name that is no text."""
+    cell = {"cell_type": "code", "source": f"'\ud83d'\n{COUNTS_CHUNKS}"}
+    (project / "half.ipynb").write_text(json.dumps({"cells": [cell]}))
+    (project / os.fsdecode(b"\xff.py")).write_text(COUNTS_CHUNKS)
+
+    sarif = json.loads(lint("--output-format", "sarif").stdout)
+
+    jsonschema.validate(sarif, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    found = [result["ruleId"] for result in sarif["runs"][0]["results"]]
+    assert sorted(found) == ["SPD000", "SPD001", "SPD003"]
 
 
 def test_every_result_points_at_its_rule_and_its_place(sarif: dict[str, Any]) -> None:

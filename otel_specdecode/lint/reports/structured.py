@@ -168,7 +168,7 @@ def _result(
     # The line's text, not its number: the finding stays itself when lines move.
     key = f"{finding.code}:{finding.path}:{line.strip()}"
     seen[key] = seen.get(key, 0) + 1
-    told = f"{key}:{seen[key]}".encode(errors="surrogateescape")  # a name in bytes
+    told = f"{key}:{seen[key]}".encode(errors="surrogatepass")  # a name in bytes, say
     digest = hashlib.sha256(told).hexdigest()[:32]
     result: dict[str, Any] = {
         "ruleId": finding.code,
