@@ -16,6 +16,7 @@ from otel_specdecode.lint._guards import is_guarded, is_replaced
 from otel_specdecode.lint._origin import Origin
 from otel_specdecode.lint._presence import Presence
 from otel_specdecode.lint._records import Records
+from otel_specdecode.lint._tree import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,6 +93,7 @@ def zeroes(source: Source, *, of_answers: bool) -> Iterator[Zero]:
         if (
             read is not None
             and origin.is_answer(read) is of_answers
+            and (of_answers or not _is_written_here(source, node))
             and not presence.is_there(node, read)
             and flow.reaches_number(node)
         ):
@@ -100,6 +102,18 @@ def zeroes(source: Source, *, of_answers: bool) -> Iterator[Zero]:
         for value, read in _zeroed_in_handler(attempt):
             if origin.is_answer(read) is of_answers and flow.reaches_number(value):
                 yield Zero(value, field_name(read))
+
+
+def _is_written_here(source: Source, node: ast.expr) -> bool:
+    """Whether `row.get(field, 0)` reads a key that the file puts into its rows."""
+    if default_of(node) is None or isinstance(source.parent(node), ast.BoolOp):
+        return False
+    field = field_name(node)
+    return any(
+        isinstance(key, ast.Constant) and key.value == field and node not in walk(value)
+        for row in source.nodes(ast.Dict)
+        for key, value in zip(row.keys, row.values, strict=True)
+    )
 
 
 def _taken_as_zero(node: ast.AST) -> ast.expr | None:

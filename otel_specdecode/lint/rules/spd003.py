@@ -16,7 +16,9 @@ chunk, so they are lost too.
 The rule follows `**options`, dict literals, later `payload["stream_options"] = ...`,
 `setdefault` and `update`, `extra_body`, constants and bodies that a function builds. A
 `stream=` whose value cannot be told is left alone. The Responses API always reports
-usage, and Ollama's own API does not know the option.
+usage, and Ollama's own API does not know the option. Services that report usage unasked
+(OpenRouter, Mistral, Groq and others, told by address or by the name of the file, class or
+function) and answers that are read whole are left alone.
 
 It also stays silent where usage is asked for by other means: the client comes from
 `otel_specdecode.wrap()`, a file of the run calls
@@ -63,13 +65,14 @@ from typing import TYPE_CHECKING
 
 from otel_specdecode.lint._tree import walk
 from otel_specdecode.lint._usage_fix import usage_fix
+from otel_specdecode.lint._vendors import is_vendors
 from otel_specdecode.lint.facts import Request, Usage
+from otel_specdecode.lint.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from otel_specdecode.lint.findings import Finding
-    from otel_specdecode.lint.source import Source
 
 CODE = "SPD003"
 NAME = "stream-without-usage"
@@ -80,6 +83,14 @@ ABSENT = (
 REFUSED = (
     "streamed request does not ask for usage: `stream_options` is there without "
     '`"include_usage": True`, so token counts are lost'
+)
+
+_NATIVE_INPUTS = frozenset({"inputs", "text_input"})
+_OPENAI_INPUTS = frozenset({"messages", "prompt"})
+"""What Triton's and TGI's own APIs are asked by, and what OpenAI's are."""
+_READS_OF_A_WHOLE = frozenset(
+    {"json", "raise_for_status", "status_code", "status", "ok", "text", "headers"}
+    | {"is_success", "is_error", "reason", "reason_phrase", "elapsed", "read"}
 )
 
 
@@ -97,6 +108,8 @@ def check(source: Source) -> Iterator[Finding]:
         if _is_second_try(request) or _is_whole_here(request):
             continue
         if _is_left_at_once(request) or _is_read_whole(source, request):
+            continue
+        if _is_of_another_api(request):
             continue
         yield source.finding(
             CODE,
@@ -130,21 +143,32 @@ def _is_left_at_once(request: Request) -> bool:
     )
 
 
+def _is_of_another_api(request: Request) -> bool:
+    """Whether the server has no such option, or reports usage without it."""
+    if isinstance(request.body, ast.Dict):
+        keys = {key.value for key in request.body.keys if isinstance(key, ast.Constant)}
+        if keys & _NATIVE_INPUTS and not keys & _OPENAI_INPUTS:
+            return True
+    return is_vendors(request.module, request.node, request.module.parents.get)
+
+
 def _is_read_whole(source: Source, request: Request) -> bool:
     """Whether the answer is read as one that is not a stream.
 
-    A raw request says `stream=False`, or `.choices` is read from what the call
-    returned, which a stream does not have.
+    A raw request says `stream=False` or its body is parsed whole, or `.choices` is
+    read from what the call returned, which a stream does not have.
     """
-    if request.is_raw:
-        return any(
-            keyword.arg == "stream"
-            and isinstance(keyword.value, ast.Constant)
-            and keyword.value.value is False
-            for keyword in request.node.keywords
-        )
-    if request.loops or request.module is not source.module:
+    if request.is_raw and any(
+        keyword.arg == "stream"
+        and isinstance(keyword.value, ast.Constant)
+        and keyword.value.value is False
+        for keyword in request.node.keywords
+    ):
+        return True
+    if request.loops:
         return False
+    if request.module is not source.module:
+        source = Source(request.module)
     answer: ast.AST = request.node
     parent = source.parent(answer)
     if isinstance(parent, ast.Await):
@@ -152,27 +176,36 @@ def _is_read_whole(source: Source, request: Request) -> bool:
     match parent:
         case ast.Attribute(attr="choices"):
             return True
-        case ast.Assign(targets=[ast.Name(id=name) as target]):
-            scope = source.bindings.scope_of(target)
-            return any(
-                isinstance(read.value, ast.Name)
-                and read.value.id == name
-                and read.attr == "choices"
-                and source.bindings.is_within(read, scope)
-                for read in source.nodes(ast.Attribute)
-            ) and not _is_iterated(source, name, scope)
+        case ast.Assign(targets=[ast.Name() as target]):
+            reads = _reads_of(source, target)
+            if reads is None:
+                return False
+            if request.is_raw:
+                return "json" in reads and reads <= _READS_OF_A_WHOLE
+            return "choices" in reads
         case _:
             return False
 
 
-def _is_iterated(source: Source, name: str, scope: ast.AST | None) -> bool:
-    """Whether a loop of a scope goes over a variable."""
-    return any(
-        isinstance(loop.iter, ast.Name)
-        and loop.iter.id == name
-        and source.bindings.is_within(loop.iter, scope)
-        for loop in source.nodes(ast.For, ast.AsyncFor, ast.comprehension)
-    )
+def _reads_of(source: Source, target: ast.Name) -> frozenset[str] | None:
+    """Attributes that are read of a variable in its scope, all there is of it.
+
+    `None` where it is also looped over or handed on.
+    """
+    scope = source.bindings.scope_of(target)
+    found: set[str] = set()
+    for name in source.nodes(ast.Name):
+        if (
+            name.id != target.id
+            or isinstance(name.ctx, ast.Store)
+            or not source.bindings.is_within(name, scope)
+        ):
+            continue
+        parent = source.parent(name)
+        if not isinstance(parent, ast.Attribute):
+            return None
+        found.add(parent.attr)
+    return frozenset(found)
 
 
 def _is_second_try(request: Request) -> bool:

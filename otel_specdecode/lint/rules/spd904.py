@@ -15,8 +15,9 @@ Where a record was made from an answer without usage, or read from an older file
 count is unknown. As 0 it lowers every sum and mean, and nobody sees that it was not
 measured.
 
-The rule stays silent where a class says that the field is a number, and where SPD005
-would: totals, filtered rows, quotients that are computed only where there are tokens.
+The rule stays silent where a class says that the field is a number, where the file puts
+the key into its rows, and where SPD005 would: totals, filtered rows, quotients that are
+computed only where there are tokens.
 
 ## Example
 

@@ -497,3 +497,60 @@ def ask(url, messages, streaming):
     return requests.post(f"{url}/v1/chat/completions", json=data, stream=False).json()
 def both(url, messages):
     return ask(url, messages, True), ask(url, messages, False)
+# --- near: a service that reports usage unasked, by its address
+import httpx
+URL = "https://openrouter.ai/api/v1/chat/completions"
+HEADERS = {"HTTP-Referer": "https://example.org"}
+async def ask(messages):
+    body = {"model": "m", "messages": messages, "stream": True}
+    async with httpx.AsyncClient() as client:
+        async with client.stream("POST", URL, json=body, headers=HEADERS) as answer:
+            async for line in answer.aiter_lines():
+                yield line
+# --- near: a service that reports usage unasked, by a name
+class GroqProvider:
+    async def ask(self, messages):
+        body = {"model": "m", "messages": messages, "stream": True}
+        url = f"{self.base_url}/chat/completions"
+        async with self.client.stream("POST", url, json=body) as answer:
+            async for line in answer.aiter_lines():
+                yield line
+# --- another service
+class OpenAIProvider:
+    async def ask(self, messages):
+        body = {"model": "m", "messages": messages, "stream": True}
+        url = f"{self.base_url}/chat/completions"
+        async with self.client.stream("POST", url, json=body) as answer:  # error: 20
+            async for line in answer.aiter_lines():
+                yield line
+# --- near: Triton's own API
+async def ask(session, url, prompt, chunks):
+    body = {"text_input": prompt, "stream": True, "max_tokens": 9}
+    async with session.post(url=url, json=body) as answer:
+        async for chunk in answer.content:
+            chunk = chunk.decode().removeprefix("data: ")
+            if chunk == "[DONE]":
+                return
+            chunks.append(chunk)
+async def main(session, base, is_triton, prompt, chunks):
+    path = "generate_stream" if is_triton else "v1/completions"
+    await ask(session, f"{base}/{path}", prompt, chunks)
+# --- near: a body that is streamed elsewhere, its answer parsed whole
+import requests
+def ask(url, messages, options):
+    body = {"model": "m", "messages": messages}
+    if options.stream:
+        body["stream"] = True
+        options.send(body)
+    answer = requests.post(f"{url}/v1/chat/completions", json=body)
+    answer.raise_for_status()
+    return answer.json()["choices"][0]
+# --- parsed whole only where it was refused
+import httpx
+async def ask(client: httpx.AsyncClient, url, messages):
+    body = {"model": "m", "messages": messages, "stream": True}
+    answer = await client.post(f"{url}/v1/chat/completions", json=body)  # error: 20
+    if answer.status_code != 200:
+        raise ValueError(answer.json())
+    async for line in answer.aiter_lines():
+        yield line

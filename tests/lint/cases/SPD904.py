@@ -148,3 +148,20 @@ def tokens(row, text):
 # --- near: no default
 def total(rows):
     return sum(row["output_tokens"] for row in rows)
+# --- near: the file puts the key into its rows
+class Log:
+    def record(self, model, output_tokens=0):
+        self.rows.append({"model": model, "output_tokens": output_tokens})
+    def total(self):
+        return sum(row.get("output_tokens", 0) for row in self.rows)
+# --- the file puts the key into its rows, perhaps as null
+class Log:
+    def record(self, model, output_tokens=None):
+        self.rows.append({"model": model, "output_tokens": output_tokens})
+    def total(self):
+        return sum(row.get("output_tokens", 0) or 0 for row in self.rows)  # error: 20
+# --- the row is copied
+def copy(raw):
+    return {"output_tokens": raw.get("output_tokens", 0)}  # error: 30
+def total(rows):
+    return sum(copy(row)["output_tokens"] for row in rows)
