@@ -17,8 +17,8 @@ The rule follows `**options`, dict literals, later `payload["stream_options"] = 
 `setdefault` and `update`, `extra_body`, constants and bodies that a function builds. A
 `stream=` whose value cannot be told is left alone. The Responses API always reports
 usage, and Ollama's own API does not know the option. Services that report usage unasked
-(OpenRouter, Mistral, Groq and others, told by address or by the name of the file, class or
-function) and answers that are read whole are left alone.
+(OpenRouter, Mistral, Groq and others, told by address or by the name of the file, class
+or function) and answers that are read whole are left alone.
 
 It also stays silent where usage is asked for by other means: the client comes from
 `otel_specdecode.wrap()`, a file of the run calls
