@@ -6,22 +6,24 @@ import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from otel_specdecode.lint.words import words_of
-
 if TYPE_CHECKING:
     import ast
     from collections.abc import Callable
 
     from otel_specdecode.lint._modules import Module
 
-_NAMES = frozenset(
-    "mistral groq cerebras together fireworks cohere perplexity openrouter zhipu "
-    "zhipuai xai grok sambanova minimax moonshot".split()
+_NAME = re.compile(
+    r"(?:async|chat)*(?:mistral|groq|cerebras|together|fireworks|cohere|perplexity"
+    r"|openrouter|zhipu|xai|grok|sambanova|minimax|moonshot|deepseek)"
+    r"(?:ai|async|chat|completions?|provider|client|adapter|backend|service|llm|api"
+    r"|model|handler|engine|driver|connector|stream)*"
 )
+"""`groq_provider` or `OpenRouterClient`, but not `bench_mistral`: a model of that name."""
 _HOST = re.compile(
     r"mistral\.ai|groq\.com|cerebras\.ai|together\.(?:ai|xyz)|fireworks\.ai"
     r"|cohere\.(?:ai|com)|perplexity\.ai|openrouter\.ai|bigmodel\.cn|\bz\.ai\b"
     r"|\bx\.ai\b|sambanova\.ai|minimax\w*\.\w+|moonshot\.(?:ai|cn)"
+    r"|deepseek\.com"
 )
 _ADDRESS = re.compile(r"""["'](https?://(?:[^"'\s]*/v\d|api\.)[^"'\s]*)["']""")
 
@@ -32,7 +34,7 @@ def is_vendors(
     """Whether a request goes to such a service, as names and addresses tell.
 
     The file or the function or class around the request is named after one
-    (`providers/mistral.py`, `stream_groq`), or every address of an API in the file is
+    (`providers/mistral.py`, `GroqClient`), or every address of an API in the file is
     one's.
     """
     names = [PurePath(module.path).stem]
@@ -40,13 +42,9 @@ def is_vendors(
     while outer is not None:
         names.append(str(getattr(outer, "name", "")))
         outer = parent(outer)
-    if any(not _NAMES.isdisjoint(_words(name)) for name in names):
+    if any(_NAME.fullmatch(name.replace("_", "").lower()) for name in names):
         return True
     if not module.mentions(_HOST):
         return False
     addresses = _ADDRESS.findall(module.text)
     return bool(addresses) and all(map(_HOST.search, addresses))
-
-
-def _words(name: str) -> frozenset[str]:
-    return frozenset(words_of(name)) | {name.lower()}

@@ -554,3 +554,9 @@ async def ask(client: httpx.AsyncClient, url, messages):
         raise ValueError(answer.json())
     async for line in answer.aiter_lines():
         yield line
+# --- a model of that name on a server of one's own
+async def bench_mistral(session, url, messages, count):
+    body = {"model": "mistral", "messages": messages, "stream": True}
+    async with session.post(f"{url}/v1/chat/completions", json=body) as answer:  # error: 16
+        async for line in answer.content:
+            count(line)
