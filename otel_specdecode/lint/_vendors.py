@@ -18,7 +18,7 @@ _NAME = re.compile(
     r"(?:ai|async|chat|completions?|provider|client|adapter|backend|service|llm|api"
     r"|model|handler|engine|driver|connector|stream)*"
 )
-"""`groq_provider` or `OpenRouterClient`, but not `bench_mistral`: a model of that name."""
+"""`groq_provider`, `OpenRouterClient`, not `bench_mistral`, a model of that name."""
 _HOST = re.compile(
     r"mistral\.ai|groq\.com|cerebras\.ai|together\.(?:ai|xyz)|fireworks\.ai"
     r"|cohere\.(?:ai|com)|perplexity\.ai|openrouter\.ai|bigmodel\.cn|\bz\.ai\b"
