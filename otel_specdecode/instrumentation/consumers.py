@@ -170,6 +170,18 @@ def _lines_of(code: CodeType) -> range:
     return range(code.co_firstlineno, last + 1)
 
 
+def _run_by(code: CodeType) -> range | set[int]:
+    """Lines that belong to a function; to a module those that no function has."""
+    if code.co_name != "<module>":
+        return _lines_of(code)
+    functions = (
+        inner
+        for inner in code.co_consts
+        if isinstance(inner, CodeType) and inner.co_name not in _COMPREHENSIONS
+    )
+    return set(_lines_of(code)).difference(*map(_lines_of, functions))
+
+
 def _is_defined_there(code: CodeType) -> bool:
     """Whether its file still has a function where the running one stands.
 
@@ -182,12 +194,12 @@ def _is_defined_there(code: CodeType) -> bool:
 
 
 def _is_in(finding: Finding, code: CodeType) -> bool:
-    return finding.path == code.co_filename and finding.line in _lines_of(code)
+    return finding.path == code.co_filename and finding.line in _run_by(code)
 
 
 def _touches(finding: Finding, code: CodeType) -> bool:
     """Say whether the way from the stream to the rate passes through a function."""
-    lines = _lines_of(code)
+    lines = _run_by(code)
     steps = (step.line for step in finding.steps if step.path == code.co_filename)
     return _is_in(finding, code) or any(line in lines for line in steps)
 

@@ -21,6 +21,7 @@ from otel_specdecode.lint._relevance import touches
 from otel_specdecode.lint._values import (
     UNKNOWN,
     Definition,
+    Step,
     Thing,
     Value,
     join,
@@ -340,7 +341,7 @@ class Machine(Ledger):
                 out = join(out, self.invoke(thing, node, frame, args, kwargs or {}))
         return out
 
-    def pull(self, frame: Frame, *, strong: bool) -> None:
+    def pull(self, frame: Frame, *, strong: bool, steps: tuple[Step, ...] = ()) -> None:
         """Note that a chunk is read here: the loop around turns once per chunk."""
         self.has_stream = True
         self.carriers.add(frame.name)
@@ -353,6 +354,7 @@ class Machine(Ledger):
         elif not loop.per_chunk or (strong and not loop.strong):
             loop.per_chunk = True
             loop.strong = loop.strong or strong
+            loop.steps = loop.steps or steps
 
     def count_of(self, value: Value, node: ast.AST, frame: Frame) -> Value | None:
         """The length of a sequence per chunk or token; `None` for others."""

@@ -135,9 +135,10 @@ def _take(machine: Machine, call: Call, receiver: Value) -> Value | None:
 def _receive(machine: Machine, call: Call, receiver: Value) -> Value | None:
     chunked = [thing for thing in receiver.things if thing.per_chunk]
     if chunked:
-        if call.name not in {"pop", "popleft"}:
-            machine.pull(call.frame, strong=any(thing.strong for thing in chunked))
         elem = join_all(thing.elem for thing in chunked)
+        if call.name not in {"pop", "popleft"}:
+            strong = any(thing.strong for thing in chunked)
+            machine.pull(call.frame, strong=strong, steps=elem.steps)
         return elem if elem is not UNKNOWN else Value(t.CHUNK)
     if receiver.things:
         return join_all(thing.elem for thing in receiver.things)

@@ -321,7 +321,7 @@ def _next(machine: Machine, call: Call) -> Value | None:
     node = call.node.args[0]
     turns = turns_of(machine, call.args[0], node, call.node, call.frame)
     if turns.per_chunk:
-        machine.pull(call.frame, strong=turns.strong)
+        machine.pull(call.frame, strong=turns.strong, steps=turns.elem.steps)
         return turns.elem
     loop = call.frame.loop
     if loop is not None and looks_like_chunks(call.frame.module, loop.node):

@@ -110,7 +110,7 @@ def _next_item(machine: Machine, call: Call, receiver: Value) -> Value | None:
         return own
     turns = turns_of(machine, receiver, call.node, call.node, call.frame)
     if turns.per_chunk:
-        machine.pull(call.frame, strong=turns.strong)
+        machine.pull(call.frame, strong=turns.strong, steps=turns.elem.steps)
         return turns.elem
     return read_one(machine, call, receiver)
 
@@ -133,7 +133,7 @@ def read_one(machine: Machine, call: Call, receiver: Value) -> Value | None:
         strong = receiver.tags & t.STRONG
         is_whole = call.name == "read" and not call.args and call.frame.loop is None
         if not is_whole:  # the body of a refusal, say
-            machine.pull(call.frame, strong=bool(strong))
+            machine.pull(call.frame, strong=bool(strong), steps=receiver.steps)
         return Value(t.CHUNK | strong, steps=receiver.steps)
     loop = call.frame.loop
     if loop is not None and looks_like_chunks(call.frame.module, loop.node):

@@ -157,6 +157,70 @@ def test_code_that_stands_in_no_file_is_silent_and_fails_nothing(
     assert done.stderr.count("\n") <= 2  # the one warning, and its line
 
 
+READ_FROM_ELSEWHERE = """
+import asyncio, queue, threading, time
+from dataclasses import replace
+import otel_specdecode
+from openai import AsyncOpenAI, OpenAI
+from otel_specdecode.simulator import named_profile, simulate
+from program import ASK
+
+def open_stream(client, model):
+    return client.chat.completions.create(model=model, stream=True, **ASK)
+
+def unused(client, model):
+    started, num_tokens = time.perf_counter(), 0
+    for chunk in open_stream(client, model):
+        num_tokens += 1
+    return f"{num_tokens / (time.perf_counter() - started):.1f} tok/s"
+
+def puts(client, model, chunks):
+    for chunk in open_stream(client, model):
+        chunks.put(chunk)
+    chunks.put(None)
+
+def through_a_queue(client, model):
+    chunks, started, num_tokens = queue.Queue(), time.perf_counter(), 0
+    threading.Thread(target=puts, args=(client, model, chunks)).start()
+    while chunks.get() is not None:
+        num_tokens += 1
+    return f"{num_tokens / (time.perf_counter() - started):.1f} tok/s"  # the queue's
+
+async def by_tasks(client, model):
+    stream = await client.chat.completions.create(model=model, stream=True, **ASK)
+    started, num_tokens = time.perf_counter(), 0
+    while True:
+        try:
+            await asyncio.create_task(stream.__anext__())
+        except StopAsyncIteration:
+            break
+        num_tokens += 1
+    return f"{num_tokens / (time.perf_counter() - started):.1f} tok/s"
+
+with simulate(replace(named_profile("mtp"), time_scale=0)) as sim:
+    client = otel_specdecode.wrap(OpenAI(base_url=sim.base_url, api_key="x"))
+    aio = otel_specdecode.wrap(AsyncOpenAI(base_url=sim.base_url, api_key="x"))
+    through_a_queue(client, sim.model)
+    asyncio.run(by_tasks(aio, sim.model))
+    num_tokens, started = 0, time.perf_counter()
+    sizes = [len(chunk.choices) for chunk in open_stream(client, sim.model)]
+    print(f"{len(sizes) / (time.perf_counter() - started):.1f} tok/s")  # the module's
+"""
+
+
+def test_a_module_answers_for_its_own_lines_and_for_no_task(tmp_path: Path) -> None:
+    """A task that does nothing but read one chunk has nobody to be named."""
+    (tmp_path / "run.py").write_text(READ_FROM_ELSEWHERE)
+
+    done = run("run.py", cwd=tmp_path, PYTHONPATH=str(PROGRAM.parent))
+
+    named = re.findall(r"run\.py:(\d+): ChunkCountWarning: (\S+) takes", done.stderr)
+    lines = READ_FROM_ELSEWHERE.split("\n")
+    marked = {n for n, line in enumerate(lines, 1) if line.endswith("'s")}
+    assert sorted(name for _, name in named) == ["<module>", "puts"], done.stderr
+    assert {int(line) for line, _ in named} == marked
+
+
 def test_the_examination_touches_neither_the_filters_nor_the_collector(
     tmp_path: Path,
 ) -> None:
