@@ -177,8 +177,12 @@ def _label_arguments(machine: Machine, made: Call) -> None:
     for label in labels:
         machine.label(rates, label)
     if made.args and made.args[0].texts and made.name in _library.LOG_CALLS:
-        text = " ".join(sorted(made.args[0].texts))
-        _formatting.template(machine, text, made.args[1:], {})
+        match made.node.args:
+            case [ast.BinOp(op=ast.Mod()), *_]:
+                pass  # filled in already
+            case _:
+                text = " ".join(sorted(made.args[0].texts))
+                _formatting.template(machine, text, made.args[1:], {})
 
 
 def _unknown(machine: Machine, made: Call) -> Value:

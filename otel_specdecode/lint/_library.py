@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._attributes import read_field
@@ -174,6 +175,34 @@ def _dataclass_field(machine: Machine, call: Call) -> Value | None:
     )
 
 
+def _record_class(machine: Machine, call: Call) -> Value | None:
+    """`namedtuple("Result", "tokens seconds")`: a class with these fields."""
+    names = _listed_names(call.node.args[1]) if len(call.node.args) > 1 else []
+    if not names:
+        return None
+    thing = machine.thing("class", call.node, call.frame)
+    if thing.definition is None:
+        made = cast("ast.ClassDef", ast.parse("class Record: pass").body[0])
+        made.body += [
+            ast.AnnAssign(ast.Name(name), ast.Constant(None), simple=1)
+            for name in names
+        ]
+        thing.definition = Definition(made, call.frame.module)
+    return Value(things=frozenset({thing}))
+
+
+def _listed_names(node: ast.expr) -> list[str]:
+    """Names of fields: in one text, in a list, or in pairs with their types."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text.replace(",", " ").split()
+        case ast.List(elts=entries) | ast.Tuple(elts=entries):
+            firsts = (e.elts[0] if isinstance(e, ast.Tuple) else e for e in entries)
+            return [name for first in firsts for name in _listed_names(first)]
+        case _:
+            return []
+
+
 def _metric(machine: Machine, call: Call) -> Value | None:
     """A metric or a progress bar: its name says what it counts."""
     texts = [text for value in call.args for text in value.texts]
@@ -231,6 +260,7 @@ FUNCTIONS: dict[str, Callable[[Machine, Call], Value | None]] = {
     "partial": _partial,
     "dict": _dict,
     **dict.fromkeys("defaultdict Counter OrderedDict".split(), _counting_dict),
+    **dict.fromkeys("namedtuple NamedTuple make_dataclass".split(), _record_class),
     "field": _dataclass_field,
     "Field": _dataclass_field,
     **dict.fromkeys(

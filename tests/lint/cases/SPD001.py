@@ -1895,3 +1895,45 @@ def run(client, q):
     return n, time.time() - t0
 n, seconds = run(client, q)
 print(f"{n / seconds} tok/s")  # error: 10
+# --- records whose class is made by a call
+import time
+from collections import namedtuple
+from dataclasses import make_dataclass
+from typing import NamedTuple
+
+Result = namedtuple("Result", "ttft tokens wall")
+Timed = NamedTuple("Timed", [("num_tokens", int), ("seconds", float)])
+Counted = make_dataclass("Counted", ["output_tokens", ("took", float)])
+
+def bench(client, prompt):
+    begin = time.monotonic()
+    first, n = None, 0
+    for c in client.completions.create(model="m", prompt=prompt, stream=True):
+        first = first or time.monotonic()
+        n += 1
+    return Result(first - begin, n, time.monotonic() - begin)
+
+def main(client):
+    r = bench(client, "x")
+    print("%.1f tokens/s" % (r.tokens / r.wall))  # error: 30
+    timed = Timed(r.tokens, seconds=r.wall)
+    print(timed.num_tokens / timed.seconds)  # error: 11
+    _, tokens, wall = r
+    counted = Counted(tokens, wall)
+    return counted.output_tokens / counted.took  # error: 12
+# --- near: records whose class is made by a call, filled from usage
+import time
+from collections import namedtuple
+
+Result = namedtuple("Result", ["chunks", "tokens", "wall"])
+
+def bench(client, prompt):
+    begin, n, usage = time.monotonic(), 0, None
+    for c in client.completions.create(model="m", prompt=prompt, stream=True):
+        n += 1
+        usage = c.usage or usage
+    return Result(n, usage.completion_tokens, time.monotonic() - begin)
+
+def main(client):
+    r = bench(client, "x")
+    print("%.1f tokens/s" % (r.tokens / r.wall), "%.1f chunks/s" % (r.chunks / r.wall))
