@@ -20,7 +20,7 @@ from otel_specdecode.lint._values import (
 from otel_specdecode.lint.words import names_a_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from otel_specdecode.lint._machine import Machine
 
@@ -52,13 +52,9 @@ def invoke(
     if definition is None:
         return UNKNOWN
     if thing.kind == "partial":
-        merged = {**definition.kwargs, **kwargs}
         out = UNKNOWN
-        for target in definition.target.things:
-            out = join(
-                out,
-                invoke(machine, target, node, frame, [*definition.args, *args], merged),
-            )
+        for target, given, named in _unwrapped(thing, args, kwargs):
+            out = join(out, invoke(machine, target, node, frame, given, named))
         return out
     if thing.kind == "class":
         return instantiate(machine, thing, node, frame, args, kwargs)
@@ -70,6 +66,28 @@ def invoke(
     if thing.kind == "function":
         return _run(machine, definition, node, frame, args, kwargs)
     return UNKNOWN
+
+
+def _unwrapped(
+    partial: Thing, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> Iterator[tuple[Thing, Sequence[Value], Mapping[str, Value]]]:
+    """What a partial calls in the end, with which arguments.
+
+    Not itself, as in `f = partial(f, x)` where all that `f` was is one set.
+    """
+    seen, waiting = {partial}, [(partial, args, kwargs)]
+    while waiting:
+        outer, outer_args, outer_kwargs = waiting.pop()
+        if outer.definition is None:
+            continue
+        given = [*outer.definition.args, *outer_args]
+        named = {**outer.definition.kwargs, **outer_kwargs}
+        for target in outer.definition.target.things:
+            if target.kind != "partial":
+                yield target, given, named
+            elif target not in seen:
+                seen.add(target)
+                waiting.append((target, given, named))
 
 
 def field_names(cls: Thing, depth: int = 0) -> list[str]:

@@ -45,12 +45,12 @@ class Records:
         told = declared.get(field)
         return None if told and "usage" in field_name(owner) else told
 
-    def classes_of(self, owner: ast.expr) -> Iterator[str]:
+    def classes_of(self, owner: ast.expr, depth: int = 0) -> Iterator[str]:
         """Names of classes that a variable is said to be of, or a list of them."""
-        if not isinstance(owner, ast.Name):
+        if not isinstance(owner, ast.Name) or depth > _DEPTH:
             return
         for iterable in self.loops_over(owner):
-            yield from self.classes_of(iterable)
+            yield from self.classes_of(iterable, depth + 1)
         for value in self._source.bindings.values_of(owner):
             if isinstance(value, ast.Call):
                 yield field_name(value.func)

@@ -1937,3 +1937,17 @@ def bench(client, prompt):
 def main(client):
     r = bench(client, "x")
     print("%.1f tokens/s" % (r.tokens / r.wall), "%.1f chunks/s" % (r.chunks / r.wall))
+# --- a partial of itself, and one of a partial
+import time
+from functools import partial
+def rate(client, prompt, scale):
+    start, n = time.time(), 0
+    for chunk in client.chat.completions.create(model="m", messages=prompt, stream=True):
+        n += 1
+    return {"tok_s": scale * n / (time.time() - start)}  # error: 22
+def ask(client, prompt):
+    measure = partial(rate, client)
+    for option in (prompt,):
+        measure = partial(measure, option)
+    measure = partial(measure, scale=2)
+    return measure()
