@@ -69,6 +69,26 @@ def test_flake8_heeds_noqa_and_our_option(tmp_path: Path) -> None:
     assert (result.returncode, result.stdout) == (0, "")
 
 
+def test_flake8_reads_several_files_at_once_and_standard_input(tmp_path: Path) -> None:
+    for name in ("a.py", "b.py", "c.py"):
+        (tmp_path / name).write_text(COUNTS_CHUNKS)
+    ignored = "--per-file-ignores=a.py:SPD001 b.py:SPD0"
+
+    assert flake8(tmp_path, "--select=SPD", "-j2", ignored, "a.py", "b.py", "c.py") == [
+        "a.py:7:18: SPD003",
+        "c.py:7:18: SPD003",
+        "c.py:12:22: SPD001",
+    ]
+    piped = subprocess.run(
+        [sys.executable, "-m", "flake8", "--isolated", "--select=SPD",
+         "--stdin-display-name=a.py", ignored, "-"],
+        cwd=tmp_path, input=COUNTS_CHUNKS, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert [line.partition(" ")[0] for line in piped.stdout.splitlines()] == [
+        "a.py:7:18:"
+    ]
+
+
 def test_flake8_does_not_stumble_over_a_file_without_streams(tmp_path: Path) -> None:
     (tmp_path / "empty.py").write_text("")
     (tmp_path / "plain.py").write_text("x = 1\n")
