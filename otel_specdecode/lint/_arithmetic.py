@@ -16,7 +16,13 @@ from otel_specdecode.lint._values import (
     with_step,
 )
 from otel_specdecode.lint.facts import RateKind
-from otel_specdecode.lint.words import says_price, says_time, says_tokens, says_window
+from otel_specdecode.lint.words import (
+    says_energy,
+    says_price,
+    says_time,
+    says_tokens,
+    says_window,
+)
 
 if TYPE_CHECKING:
     from otel_specdecode.lint._frames import Frame
@@ -235,6 +241,8 @@ def _is_mean_of_one(node: ast.BinOp) -> bool:
 
 def _divide_time(quotient: _Quotient) -> Value:
     node, left, right = quotient.node, quotient.left, quotient.right
+    if any(map(says_energy, names_in(node.left))):
+        return tagged(0, left, right)
     if right.tags & t.COUNT:
         if not left.tags & t.SUMMED and _is_mean_of_one(node):
             return tagged(t.SPAN, left)

@@ -62,6 +62,9 @@ _PRICES = frozenset(
     "price prices pricing cost costs usd eur cents dollars euros tariff preis precio "
     "prix".split()
 )
+_ENERGY = frozenset(
+    "energy joule joules watt watts power wh kwh mj kj co2 carbon emissions".split()
+)
 _ESTIMATES = ("est", "approx", "rough", "guess")
 
 _INTER_TOKEN = re.compile(r"(?i)inter[\s_-]*token|(?<![a-z])itls?(?![a-z])")
@@ -107,6 +110,12 @@ def says_estimate(label: str) -> bool:
 def says_price(label: str) -> bool:
     """Whether an identifier names what something costs."""
     return bool(_PRICES.intersection(words_of(label)))
+
+
+@lru_cache(maxsize=4096)
+def says_energy(name: str) -> bool:
+    """Whether an identifier names energy: a time by a power, and no time any more."""
+    return not _ENERGY.isdisjoint(words_of(name))
 
 
 def claims_a_count(label: str) -> bool:

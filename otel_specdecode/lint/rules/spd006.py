@@ -91,6 +91,8 @@ def check(source: Source) -> Iterator[Finding]:
     for node in source.nodes(ast.BinOp, ast.Constant):
         match node:
             case ast.BinOp(op=ast.Div(), left=left, right=right):
+                if readings.is_of_a_new_engine(node):
+                    continue
                 if readings.is_reading(left) or readings.is_reading(right):
                     yield source.finding(CODE, node, MESSAGE)
             case ast.Constant(value=str(text)) if _is_lifetime_query(text):
@@ -149,6 +151,24 @@ class _Readings:
                 return self._is_reading_call(node, depth)
             case _:
                 return False
+
+    def is_of_a_new_engine(self, node: ast.expr) -> bool:
+        """Whether its function makes the engine whose counters it reads, once."""
+        scope = self._source.bindings.scope_of(node)
+        reads = [
+            call.func.value
+            for call in self._source.calls.get("get_metrics", [])
+            if isinstance(call.func, ast.Attribute)
+            and self._source.bindings.is_within(call, scope)
+        ]
+        if len(reads) != 1 or not isinstance(reads[0], ast.Name):
+            return False
+        made = self._source.bindings.values_of(reads[0])
+        return len(made) == 1 and (
+            isinstance(made[0], ast.Call)
+            and field_name(made[0].func)[:1].isupper()
+            and self._source.bindings.is_within(made[0], scope)
+        )
 
     def _any(self, nodes: tuple[ast.expr, ...] | list[ast.expr], depth: int) -> bool:
         return any(self.is_reading(node, depth + 1) for node in nodes)

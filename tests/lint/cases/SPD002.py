@@ -416,3 +416,11 @@ async def relay(client, messages):
             TPOT.observe((now - last) / (chunk.usage.completion_tokens - num))
         last, num = now, chunk.usage.completion_tokens
         yield chunk
+# --- near: energy for a token is no time
+import time
+def energy(client, watts):
+    start, tokens = time.time(), 0
+    for chunk in client.chat.completions.create(model="m", messages=[], stream=True):
+        tokens += 1
+    joules = (time.time() - start) * watts
+    return {"energy_per_token_mj": 1000.0 * joules / tokens}

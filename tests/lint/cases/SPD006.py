@@ -185,3 +185,38 @@ def acceptance(url):
     accepted = float(re.search(r"vllm:spec_decode_num_accepted_tokens_total\S* (\S+)", text)[1])
     drafted = float(re.search(r"vllm:spec_decode_num_draft_tokens_total\S* (\S+)", text)[1])
     return accepted / drafted  # error: 12
+# --- near: the counters of an engine that is made for the run
+from vllm import LLM
+def acceptance(prompts):
+    llm = LLM(model="m", speculative_config={"method": "ngram"})
+    llm.generate(prompts)
+    drafted = accepted = 0
+    for metric in llm.get_metrics():
+        if metric.name == "vllm:spec_decode_num_draft_tokens":
+            drafted += metric.value
+        elif metric.name == "vllm:spec_decode_num_accepted_tokens":
+            accepted += metric.value
+    return accepted / drafted if drafted else None
+# --- the counters of an engine that others use, too
+def acceptance(llm, prompts):
+    llm.generate(prompts)
+    drafted = accepted = 0
+    for metric in llm.get_metrics():
+        if metric.name == "vllm:spec_decode_num_draft_tokens":
+            drafted += metric.value
+        elif metric.name == "vllm:spec_decode_num_accepted_tokens":
+            accepted += metric.value
+    return accepted / drafted if drafted else None  # error: 12
+# --- an engine that is read once for each of several runs
+from vllm import LLM
+def acceptance(batches):
+    llm = LLM(model="m", speculative_config={"method": "ngram"})
+    def one(prompts):
+        llm.generate(prompts)
+        for metric in llm.get_metrics():
+            if metric.name == "vllm:spec_decode_num_draft_tokens":
+                drafted = metric.value
+            elif metric.name == "vllm:spec_decode_num_accepted_tokens":
+                accepted = metric.value
+        return accepted / drafted  # error: 16
+    return [one(prompts) for prompts in batches]
