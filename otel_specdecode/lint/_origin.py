@@ -39,7 +39,7 @@ _OWN = frozenset(
 _DECODERS = frozenset(
     {"loads", "dict", "vars", "asdict", "model_dump", "to_dict", "cast", "getattr"}
 )
-_ORDERS = frozenset({"enumerate", "zip", "list", "sorted", "reversed", "values"})
+_ORDERS = frozenset({"enumerate", "zip", "list", "sorted", "reversed"})
 _DEPTH = 4
 
 
@@ -64,6 +64,10 @@ class Origin:
         match node:
             case ast.Name(id=name):
                 return _says_answer(name) or self._is_bound_to_one(node, depth + 1)
+            case ast.Subscript(value=inner, slice=key) if not isinstance(
+                key, ast.Constant
+            ) and _is_usage(inner):
+                return False  # a table of the program's own: `usage[user]`
             case ast.Attribute(value=inner) | ast.Subscript(value=inner):
                 own = _says_answer(field_name(node))
                 return own or self._is_evident(inner, depth)
@@ -80,6 +84,10 @@ class Origin:
 
     def _is_made_by(self, call: ast.Call, depth: int) -> bool:
         function, name = call.func, field_name(call.func)
+        if isinstance(function, ast.Attribute) and name in {"items", "values"}:
+            return not _is_usage(function.value) and self._is_evident(
+                function.value, depth
+            )
         if _says_answer(name) or _says_answer(field_name(call)):
             return True
         if name in _DECODERS | _ORDERS:
@@ -103,6 +111,10 @@ class Origin:
                 for each in self._source.bindings.values_of(name)
             )
         )
+
+
+def _is_usage(node: ast.expr) -> bool:
+    return not {"usage", "usages"}.isdisjoint(words_of(field_name(node)))
 
 
 def _says_answer(name: str) -> bool:

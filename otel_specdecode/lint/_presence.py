@@ -46,12 +46,25 @@ class Presence:
         """
         if self._is_called_a_total(node) or self._starts_a_sum(node):
             return True
-        if self._records.says_there(read):
+        if self._records.says_there(read) or field_name(read) in self._sql_sums:
             return True
         receiver, field = _receiver(node), field_name(read)
         return receiver is not None and (
             receiver in self._rollups or self._is_filtered(node, receiver, field)
         )
+
+    @cached_property
+    def _sql_sums(self) -> set[str]:
+        """Columns that SQL sums up: `func.sum(Call.tokens).label("output_tokens")`."""
+        return {
+            call.args[0].value
+            for call in self._source.calls.get("label", [])
+            if isinstance(call.func, ast.Attribute)
+            and call.args
+            and isinstance(call.args[0], ast.Constant)
+            and isinstance(call.args[0].value, str)
+            and "sum" in names_in(call.func.value)
+        }
 
     @cached_property
     def _rollups(self) -> set[str | None]:

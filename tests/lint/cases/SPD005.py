@@ -342,3 +342,12 @@ def total(rows):
 # --- near: a log of usage
 def total(usage_log):
     return sum(entry.get("output_tokens", 0) for entry in usage_log)
+# --- near: a table of usage by user, the program's own
+def total(usage, users):
+    return sum(usage[user].get("output_tokens", 0) for user in users)
+# --- answers by number
+def total(responses, numbers):
+    return sum(responses[i].output_tokens or 0 for i in numbers)  # error: 16
+# --- answers by name
+def total(responses):
+    return sum(each.output_tokens or 0 for each in responses.values())  # error: 16

@@ -169,3 +169,19 @@ def total(rows):
 def total(row, gauge):
     for row in row:
         gauge.add(row.get("output_tokens", 0))  # error: 19
+# --- near: a row that SQL summed up
+from sqlalchemy import func, select
+def total(db, Call, gauge):
+    row = db.execute(select(func.sum(Call.tokens).label("output_tokens"))).one()
+    gauge.set(row.output_tokens or 0)
+# --- a column that is only named anew
+from sqlalchemy import select
+def total(db, Call):
+    rows = db.execute(select(Call.tokens.label("output_tokens"))).all()
+    return sum(row.output_tokens or 0 for row in rows)  # error: 16
+# --- a table of usage by user
+def total(usage, users):
+    return sum(usage[user].get("output_tokens", 0) for user in users)  # error: 16
+# --- the values of a table of usage
+def total(usage):
+    return sum(each.get("output_tokens", 0) for each in usage.values())  # error: 16
