@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from otel_specdecode.lint._modules import Module
 
 _NAME = re.compile(
-    r"(?:async|chat)*(?:mistral|groq|cerebras|together|fireworks|cohere|perplexity"
+    r"(?:async|chat|stream)*(?:mistral|groq|cerebras|together|fireworks|cohere|perplexity"
     r"|openrouter|zhipu|xai|grok|sambanova|minimax|moonshot|deepseek)"
     r"(?:ai|async|chat|completions?|provider|client|adapter|backend|service|llm|api"
     r"|model|handler|engine|driver|connector|stream)*"

@@ -560,3 +560,9 @@ async def bench_mistral(session, url, messages, count):
     async with session.post(f"{url}/v1/chat/completions", json=body) as answer:  # error: 16
         async for line in answer.content:
             count(line)
+# --- near: a function that streams from a service which reports usage unasked
+from openai import AsyncOpenAI
+async def _stream_minimax(messages, url):
+    client = AsyncOpenAI(base_url=url)
+    async for chunk in await client.chat.completions.create(messages=messages, stream=True):
+        yield chunk.choices[0].delta.content
