@@ -7,6 +7,7 @@ python collector/grafana/show.py http://127.0.0.1:9090 --out page.html
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -45,9 +46,14 @@ def server(prometheus: str, port: int, *, minutes: float) -> ThreadingHTTPServer
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = render(prometheus, minutes=minutes, refresh_s=REFRESH_S).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
+            status, kind = 200, "text/html"
+            try:
+                text = render(prometheus, minutes=minutes, refresh_s=REFRESH_S)
+            except OSError as error:
+                status, kind, text = 502, "text/plain", _unreachable(prometheus, error)
+            body = text.encode()
+            self.send_response(status)
+            self.send_header("Content-Type", f"{kind}; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -56,6 +62,10 @@ def server(prometheus: str, port: int, *, minutes: float) -> ThreadingHTTPServer
             """Quiet: whoever looks at the page sees that it was asked for."""
 
     return ThreadingHTTPServer(("127.0.0.1", port), Handler)
+
+
+def _unreachable(prometheus: str, error: OSError) -> str:
+    return f"{prometheus} does not answer: {getattr(error, 'reason', error)}"
 
 
 def main() -> None:
@@ -68,7 +78,10 @@ def main() -> None:
     where.add_argument("--serve", type=int, metavar="PORT", help="serve it")
     options = parser.parse_args()
     if options.out:
-        text = render(options.prometheus, minutes=options.minutes)
+        try:
+            text = render(options.prometheus, minutes=options.minutes)
+        except OSError as error:
+            sys.exit(_unreachable(options.prometheus, error))
         options.out.write_text(text, "utf-8")
         return
     with server(options.prometheus, options.serve, minutes=options.minutes) as running:

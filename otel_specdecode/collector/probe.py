@@ -112,7 +112,7 @@ class Probe:
         try:
             body = self._open(request, self.answer_within_s)
         except urllib.error.HTTPError as error:
-            return Answer(step=step, passed=False, detail=_status(error))
+            return Answer(step=step, passed=False, detail=self._status(error))
         except (OSError, http.client.HTTPException) as error:
             return Answer(step=step, passed=False, detail=self._no_answer(error))
         refused = _refusal(body)
@@ -160,7 +160,24 @@ class Probe:
         reason = getattr(error, "reason", error)
         if isinstance(reason, TimeoutError):
             return f"no answer within {self.answer_within_s:g} s"
+        if isinstance(reason, ConnectionResetError):
+            return f"no answer: {reason}; is it the port of gRPC, or https?"
         return f"no answer: {reason}"
+
+    def _status(self, error: urllib.error.HTTPError) -> str:
+        elsewhere = error.headers.get("Location")
+        if error.code // 100 == 3 and elsewhere:
+            return f"refused: sends to {elsewhere}; is that the receiver's address?"
+        another = "refused: not this token"
+        known = {
+            400: "refused: not understood; if the receiver speaks TLS, write https://",
+            401: another if self.token else "refused: it wants a bearer token",
+            403: another,
+            404: "refused: no pipeline for this signal, or another path",
+            429: "refused for now: it is full",
+            503: "refused for now: out of memory, or its queue is full",
+        }
+        return known.get(error.code, f"refused: HTTP {error.code}")
 
     def _wait_for(self, url: str, pick: Callable[[Any], Any]) -> tuple[Any, str | None]:
         """What was found, and else what was wrong with the last answer."""
@@ -266,17 +283,3 @@ def _refusal(body: bytes) -> str | None:
         return "answered, but not as a receiver of OTLP does: is it another port?"
     rejected = cast("dict[str, Any]", answer).get("partialSuccess")
     return f"refused: {rejected}" if rejected else None
-
-
-def _status(error: urllib.error.HTTPError) -> str:
-    elsewhere = error.headers.get("Location")
-    if error.code // 100 == 3 and elsewhere:
-        return f"refused: sends to {elsewhere}; is that the receiver's address?"
-    known = {
-        401: "refused: it wants a bearer token",
-        403: "refused: not this token",
-        404: "refused: no pipeline for this signal, or another path",
-        429: "refused for now: it is full",
-        503: "refused for now: out of memory, or its queue is full",
-    }
-    return known.get(error.code, f"refused: HTTP {error.code}")

@@ -200,6 +200,7 @@ def test_a_probe_sends_its_token(url: str, backend: Backend, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("status", "said"),
     [
+        (400, "write https://"),
         (401, "wants a bearer token"),
         (403, "not this token"),
         (404, "no pipeline for this signal"),
@@ -213,6 +214,25 @@ def test_a_refusal_is_explained(
     backend.status = status
     done = run("probe", url)
     assert (done.exit_code, done.output.count(said)) == (1, 2)
+
+
+def test_a_token_that_is_refused_is_told_from_none(
+    url: str, backend: Backend, tmp_path: Path
+) -> None:
+    backend.status = 401
+    (tmp_path / "token").write_text("made-up\n")
+    done = run("probe", url, "--token-file", str(tmp_path / "token"))
+    assert done.output.count("refused: not this token") == 2
+
+
+def test_a_receiver_that_hangs_up_may_be_one_of_grpc() -> None:
+    class Handler(Quiet):
+        def post(self, body: bytes) -> None:
+            self.close_connection = True
+
+    with serving(Handler) as url:
+        done = run("probe", url)
+    assert done.output.count("is it the port of gRPC, or https?") == 2
 
 
 def test_a_partial_success_is_none(url: str, backend: Backend) -> None:

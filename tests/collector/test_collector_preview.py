@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import urllib.parse
 from typing import TYPE_CHECKING, Any
 
 import generate
 import pytest
+import requests
 import show
 from generator.dashboard_json import Dashboard, Panel, Row, Target, to_json
 from loopback import Quiet, serving
@@ -20,6 +22,7 @@ from preview.units import written
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -161,3 +164,29 @@ def test_a_page_that_is_served_asks_to_be_loaded_again() -> None:
     source = Source(url="http://nowhere", start=0, end=60, step_s=1)
     assert 'content="5"' in page([], source, refresh_s=5)
     assert "refresh" not in page([], source, refresh_s=None)
+
+
+AWAY = "http://127.0.0.1:1 does not answer: [Errno 111] Connection refused"
+
+
+def test_the_served_page_says_which_prometheus_does_not_answer() -> None:
+    with show.server("http://127.0.0.1:1", 0, minutes=1) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            answer = requests.get(f"http://127.0.0.1:{server.server_port}", timeout=30)
+        finally:
+            server.shutdown()
+            thread.join()
+    assert (answer.status_code, answer.text) == (502, AWAY)
+
+
+def test_a_page_that_cannot_be_written_for_want_of_data_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    out = tmp_path / "page.html"
+    arguments = ["show.py", "http://127.0.0.1:1", "--out", str(out)]
+    monkeypatch.setattr("sys.argv", arguments)
+    with pytest.raises(SystemExit, match=re.escape(AWAY)):
+        show.main()
+    assert not out.exists()
