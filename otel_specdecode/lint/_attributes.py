@@ -154,12 +154,22 @@ def _thing_field(
         member = class_member(thing, key)
         return None if member is None else _bind(machine, thing, member, frame, key)
     if thing.kind == "class" and thing.definition is not None:
-        return find_member(thing, key)
+        return _class_field(machine, thing, key, frame)
     if thing.elem.things and (is_key or thing.kind in {"list", "iter"}):
         return _column(machine, thing, key, frame)
     if thing.kind == "dict" and is_key and thing.elem is not UNKNOWN:
         return thing.elem
     return None
+
+
+def _class_field(machine: Machine, cls: Thing, key: str, frame: Frame) -> Value | None:
+    """A member read from the class itself: only its class methods are bound."""
+    member = find_member(cls, key)
+    definition = machine.definition(member, "function") if member else None
+    if member is None or definition is None or definition.node is None:
+        return member
+    is_bound = "classmethod" in decorators(definition.node)
+    return bind_member(machine, cls, member, frame) if is_bound else member
 
 
 def _column(machine: Machine, thing: Thing, key: str, frame: Frame) -> Value | None:
@@ -219,6 +229,9 @@ def bind_member(
     marks = decorators(definition.node)
     if "staticmethod" in marks:
         return member
+    if "classmethod" in marks and instance.kind == "instance":
+        cls = instance.definition.owner if instance.definition else None
+        instance = cls or instance
     bound = machine.thing("function", (definition.node, instance), frame)
     bound.line = definition.node.lineno
     bound.definition = Definition(

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from otel_specdecode.lint._machine import Machine
 
 _BREAK = re.compile(r"[,;|\n()\[\]{}]|\s[-\u2013\u2014\u2022\u00b7]\s")
+_QUALIFIED = re.compile(r"[^\s,;|]\s*[(\[][^()\[\]]*[)\]][\s:=~]*$")
+"""`tok/s (mean): `, where what stands in brackets is not the whole name."""
 _PERCENT = re.compile(r"%(?:\((\w+)\))?[-#0 +]*(?:\d+|\*)?(?:\.(?:\d+|\*))?[a-zA-Z]")
 _BRACES = re.compile(r"(?<!\{)\{(\w*)[^{}]*\}(?!\})")
 
@@ -27,11 +29,17 @@ def nearest(before: str, after: str) -> str:
     The unit that follows wins; otherwise what stands in front of it.
     """
     following = _BREAK.split(after, maxsplit=1)[0]
-    if says_tokens(following) or says_other_unit(following):
+    if _says_unit(following):
         return following
     parts = [part for part in _BREAK.split(before) if part.strip(" :=~")]
     preceding = parts[-1] if parts else ""
+    if len(parts) > 1 and not _says_unit(preceding) and _QUALIFIED.search(before):
+        preceding = f"{parts[-2]} {preceding}"
     return f"{preceding} {following}".strip()
+
+
+def _says_unit(text: str) -> bool:
+    return says_tokens(text) or says_other_unit(text)
 
 
 def joined_string(machine: Machine, node: ast.expr, frame: Frame) -> Value:

@@ -1951,3 +1951,66 @@ def ask(client, prompt):
         measure = partial(measure, option)
     measure = partial(measure, scale=2)
     return measure()
+# --- totals kept by class methods
+import time
+
+class Totals:
+    tokens = 0
+    seconds = 0.0
+
+    @classmethod
+    def add(cls, n, seconds):
+        cls.tokens += n
+        cls.seconds += seconds
+
+    @classmethod
+    def speed(cls):
+        return f"{cls.tokens / cls.seconds:.1f} tok/s"  # error: 19
+
+def one(client, p):
+    t, n = time.time(), 0
+    for chunk in client.completions.create(model="m", prompt=p, stream=True):
+        n += 1
+    Totals.add(n, time.time() - t)
+# --- a constructor that is a class method
+import time
+from dataclasses import dataclass
+
+@dataclass
+class Run:
+    tokens: int
+    seconds: float
+
+    @classmethod
+    def of(cls, stream):
+        t, n = time.time(), 0
+        for chunk in stream:
+            n += 1
+        return cls(n, time.time() - t)
+
+def main(client, q):
+    run = Run.of(client.completions.create(model="m", prompt=q, stream=True))
+    return {"tok_s": run.tokens / run.seconds}  # error: 22
+# --- near: totals kept by class methods, from usage
+import time
+
+class Totals:
+    tokens = chunks = 0
+    seconds = 0.0
+
+    @classmethod
+    def add(cls, n, num, seconds):
+        cls.chunks += n
+        cls.tokens += num
+        cls.seconds += seconds
+
+    @classmethod
+    def speed(cls):
+        return f"{cls.tokens / cls.seconds:.1f} tok/s, {cls.chunks / cls.seconds} chunks/s"
+
+def one(client, p):
+    t, n, usage = time.time(), 0, None
+    for chunk in client.completions.create(model="m", prompt=p, stream=True):
+        n += 1
+        usage = chunk.usage or usage
+    Totals.add(n, usage.completion_tokens, time.time() - t)

@@ -424,3 +424,27 @@ def energy(client, watts):
         tokens += 1
     joules = (time.time() - start) * watts
     return {"energy_per_token_mj": 1000.0 * joules / tokens}
+# --- an average of speeds, named before brackets
+import time
+
+def run(client, m):
+    last, ewma = None, None
+    for chunk in client.chat.completions.create(model="m", messages=m, stream=True):
+        now = time.perf_counter()
+        if last is not None:
+            inst = 1 / (now - last)  # error: 20
+            ewma = inst if ewma is None else 0.9 * ewma + 0.1 * inst
+        last = now
+    print(f"tok/s (ewma): {ewma:.1f}")
+# --- near: an average of speeds, where the brackets say chunks
+import time
+
+def run(client, m):
+    last, ewma = None, None
+    for chunk in client.chat.completions.create(model="m", messages=m, stream=True):
+        now = time.perf_counter()
+        if last is not None:
+            inst = 1 / (now - last)
+            ewma = inst if ewma is None else 0.9 * ewma + 0.1 * inst
+        last = now
+    print(f"not tok/s, but speed (chunks/s): {ewma:.1f}", "chunks/s (ewma): %.1f" % ewma)
