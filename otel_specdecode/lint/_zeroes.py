@@ -16,7 +16,6 @@ from otel_specdecode.lint._guards import is_guarded, is_replaced
 from otel_specdecode.lint._origin import Origin
 from otel_specdecode.lint._presence import Presence
 from otel_specdecode.lint._records import Records
-from otel_specdecode.lint._tree import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +82,8 @@ def zeroes(source: Source, *, of_answers: bool) -> Iterator[Zero]:
 
     Args:
         source: the file.
-        of_answers: those of a server's answers; else those of all other records.
+        of_answers: those of a server's answers; else those of all other records,
+            where the expression says that one may lack it.
     """
     flow = _Flow(source)
     records = Records(source)
@@ -93,7 +93,7 @@ def zeroes(source: Source, *, of_answers: bool) -> Iterator[Zero]:
         if (
             read is not None
             and origin.is_answer(read) is of_answers
-            and (of_answers or not _is_written_here(source, node))
+            and (of_answers or _says_missing(node))
             and not presence.is_there(node, read)
             and flow.reaches_number(node)
         ):
@@ -104,16 +104,18 @@ def zeroes(source: Source, *, of_answers: bool) -> Iterator[Zero]:
                 yield Zero(value, field_name(read))
 
 
-def _is_written_here(source: Source, node: ast.expr) -> bool:
-    """Whether `row.get(field, 0)` reads a key that the file puts into its rows."""
-    if default_of(node) is None or isinstance(source.parent(node), ast.BoolOp):
-        return False
-    field = field_name(node)
-    return any(
-        isinstance(key, ast.Constant) and key.value == field and node not in walk(value)
-        for row in source.nodes(ast.Dict)
-        for key, value in zip(row.keys, row.values, strict=True)
-    )
+def _says_missing(node: ast.expr) -> bool:
+    """Whether the expression itself says that the field may be `None`.
+
+    `row.get(field, 0)` may be no more than a habit; `row.get(field) or 0` is not.
+    """
+    match node:
+        case ast.IfExp(test=ast.Call(func=ast.Name(id="hasattr"))):
+            return False
+        case ast.BoolOp() | ast.IfExp():
+            return True
+        case _:
+            return False
 
 
 def _taken_as_zero(node: ast.AST) -> ast.expr | None:
@@ -192,7 +194,7 @@ class _Flow:
         return False
 
     def _is_guarded(self, node: ast.expr) -> bool:
-        name = field_name(node)
+        name = field_name(_taken_as_zero(node) or node)
         return bool(name) and is_guarded(self._source, node, name)
 
     def _step(self, child: ast.AST, parent: ast.AST, depth: int) -> bool | None:

@@ -3,8 +3,9 @@
 ## What it does
 
 Finds what SPD005 finds, on records of which nothing shows that they are a server's
-answer: `row.get("output_tokens", 0)` or `record.completion_tokens or 0` that goes on
-into a rate, a sum or a metric.
+answer, and where the expression itself says that the count may be missing:
+`record.output_tokens or 0`, `row["output_tokens"] if row else 0`, a handler that sets
+0, on the way to a rate, a sum or a metric.
 
 This rule is off by default: a program that wrote the record itself may have put the
 field into every one, and then nothing is ever missing.
@@ -15,14 +16,14 @@ Where a record was made from an answer without usage, or read from an older file
 count is unknown. As 0 it lowers every sum and mean, and nobody sees that it was not
 measured.
 
-The rule stays silent where a class says that the field is a number, where the file puts
-the key into its rows, and where SPD005 would: totals, filtered rows, quotients that are
-computed only where there are tokens.
+The rule stays silent on a plain `row.get("output_tokens", 0)`, which may be no more
+than a habit, where a class says that the field is a number, and where SPD005 would:
+totals, filtered rows, quotients that are computed only where there are tokens.
 
 ## Example
 
 ```python
-tokens = sum(row.get("output_tokens", 0) for row in rows)
+tokens = sum(row.get("output_tokens") or 0 for row in rows)
 print(tokens / seconds, "tok/s")
 ```
 
