@@ -27,6 +27,7 @@ def main() -> None:
     if sys.argv[1] == "--renew":
         renew_constraints()
     else:
+        print(f"Downloading into {sys.argv[1]}: some 100 packages, once.", flush=True)
         make_venv(ROOT / sys.argv[1])
 
 

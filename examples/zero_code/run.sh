@@ -5,6 +5,12 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
+# Without it nothing sets up an SDK, and the program runs as if nobody watched.
+python -c 'import opentelemetry.distro' 2>/dev/null || {
+  echo "needs: pip install opentelemetry-distro" >&2
+  exit 1
+}
+
 if [[ -z "${OPENAI_BASE_URL:-}" ]]; then
   url_file=$(mktemp)
   otel-specdecode simulate --port 0 >"$url_file" &

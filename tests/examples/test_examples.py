@@ -180,6 +180,16 @@ def test_a_program_without_a_line_of_ours_is_observed(given: bool) -> None:
     assert '"name": "specdecode.client.accepted_tokens"' in done.stdout
 
 
+def test_without_the_distro_the_script_says_what_it_needs(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nexit 1\n")  # imports nothing
+    python.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = run("zero_code/run.sh", PATH=path)
+    assert done.returncode == 1
+    assert done.stderr == "needs: pip install opentelemetry-distro\n"
+
+
 def test_no_example_takes_chunks_for_tokens() -> None:
     # Where a client is wrapped, usage is asked for by us.
     linter = str(SCRIPTS / "otel-specdecode")
