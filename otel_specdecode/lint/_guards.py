@@ -65,7 +65,9 @@ def _replaces(node: ast.If, name: str) -> bool:
 
 
 def _refuses(source: Source, node: ast.If, name: str) -> bool:
-    """Whether this leaves without a value where a sum that holds the name is 0."""
+    """Whether this leaves without a value where it, or a sum that holds it, is 0."""
+    if isinstance(node.body[-1], ast.Raise) and _is_absent(node.test, name):
+        return True
     match node.test, node.body[-1]:
         case (
             ast.Compare(left=ast.Name() as total)
@@ -158,6 +160,8 @@ def _is_absent(test: ast.expr, name: str) -> bool:
         case ast.Compare(
             left=left, ops=[ast.Eq() | ast.LtE() | ast.Lt()], comparators=[right]
         ):
-            return field_name(left) == name and isinstance(right, ast.Constant)
+            is_below_0 = isinstance(test.ops[0], ast.Lt) and is_zero(right)
+            is_constant = isinstance(right, ast.Constant) and not is_below_0
+            return field_name(left) == name and is_constant
         case _:
             return False

@@ -351,3 +351,18 @@ def total(responses, numbers):
 # --- answers by name
 def total(responses):
     return sum(each.output_tokens or 0 for each in responses.values())  # error: 16
+# --- near: refused where it is 0
+def tokens_of(usage, text, count, seconds):
+    try:
+        tokens = usage.get("completion_tokens", 0)
+        if not usage or tokens == 0:
+            raise ValueError("no token counts")
+    except ValueError:
+        tokens = count(text)
+    return tokens / seconds
+# --- refused where it is negative
+def rate(usage, seconds):
+    tokens = usage.get("completion_tokens", 0)  # error: 14
+    if tokens < 0:
+        raise ValueError("negative")
+    return tokens / seconds
