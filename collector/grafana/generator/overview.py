@@ -30,17 +30,27 @@ _NOW = (
     figure(
         "Acceptance rate",
         "percentunit",
-        "Accepted draft tokens over draft tokens, from the servers' counters. "
-        "No value: nothing was drafted in the interval.",
-        line(q.acceptance_of_servers(), BY_MODEL),
+        "Accepted draft tokens over draft tokens, from the servers' counters; of a "
+        "model whose servers are not scraped, from what clients were told. No value: "
+        "nothing was drafted in the interval.",
+        line(
+            q.of_servers_else_of_clients(
+                q.acceptance_of_servers(), q.acceptance_of_clients()
+            ),
+            BY_MODEL,
+        ),
         largest=1,
     ),
     figure(
         "Effective tokens per step",
         "short",
         "1 + accepted draft tokens over speculative steps: what one forward pass "
-        "of the target yields, the bonus token included. 1 is no gain.",
-        line(q.length_of_servers(), BY_MODEL),
+        "of the target yields, the bonus token included. 1 is no gain. Of servers, or "
+        "of clients where no server is scraped.",
+        line(
+            q.of_servers_else_of_clients(q.length_of_servers(), q.length_of_clients()),
+            BY_MODEL,
+        ),
         decimals=2,
     ),
     figure(

@@ -137,3 +137,9 @@ def length_of_clients(by: Iterable[str] = (MODEL,)) -> str:
     return "1 + " + ratio(
         client_rate("accepted_tokens_total", by), client_rate("spec_steps_total", by)
     )
+
+
+def of_servers_else_of_clients(servers: str, clients: str) -> str:
+    """What servers counted; for a model of which none is scraped, what clients did."""
+    named = f'label_replace({clients}, "model_name", "$1", "{MODEL}", "(.+)")'
+    return f"{servers} or on (model_name) {named}"
