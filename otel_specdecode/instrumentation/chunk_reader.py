@@ -192,11 +192,12 @@ class ChunkReader:
         response = getattr(event, "response", None)
         if response is not None:
             self.findings.note_identity(response)
-            self.findings.note_statistics(extras_of(response))
+            extras = extras_of(response)
+            self.findings.note_statistics(extras)
             usage = getattr(response, "usage", None)
             if usage is not None and self.findings.note_usage(usage):
                 self._chunks_at_usage = self.tally.num_content_chunks
-            if says_that_it_failed(response):
+            if says_that_it_failed(response, extras):
                 self.findings.error_type = STREAM_ERROR
         return False
 

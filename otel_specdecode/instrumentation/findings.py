@@ -66,12 +66,13 @@ class Findings:
         usage = getattr(response, "usage", None)
         if usage is not None:
             self.note_usage(usage)
-        self.note_statistics(extras_of(response))
+        extras = extras_of(response)
+        self.note_statistics(extras)
         choices = getattr(response, "choices", None)
         if isinstance(choices, list):
             for choice in cast("list[object]", choices):
                 self.note_finish(choice)
-        if says_that_it_failed(response):
+        if says_that_it_failed(response, extras):
             self.error_type = ERROR_ANSWER
 
     def note_finish(self, choice: Any) -> None:
@@ -165,16 +166,20 @@ class Findings:
         return asked
 
 
-def says_that_it_failed(response: Any) -> bool:
+def says_that_it_failed(response: Any, extras: Mapping[str, object] | None) -> bool:
     """Say whether an answer is an error although its status is 200.
 
     Gateways send an error object in the place of a completion, and the Responses
     API a response that is `failed`. The client raises for neither.
+
+    Args:
+        response: the answer.
+        extras: `extras_of` it.
     """
     if getattr(response, "object", None) == "response":
         return getattr(response, "status", None) == "failed"
-    extras = extras_of(response) or {}
-    return bool(extras.get("error")) and not getattr(response, "choices", None)
+    failed = extras and extras.get("error")
+    return bool(failed) and not getattr(response, "choices", None)
 
 
 def read_usage(usage: Any) -> Usage | None:

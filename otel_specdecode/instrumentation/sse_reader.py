@@ -131,7 +131,10 @@ def _is_error_body(line: str) -> bool:
         body = json.loads(line)
     except (ValueError, RecursionError):
         return False
-    return isinstance(body, dict) and says_that_it_failed(as_wire(body))
+    if not isinstance(body, dict):
+        return False
+    fields = cast("dict[str, object]", body)
+    return says_that_it_failed(as_wire(fields), fields)
 
 
 def _warn_of_no_line(line: object) -> None:
