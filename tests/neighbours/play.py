@@ -94,6 +94,10 @@ class Play:
                         "calls": played,
                     }
                 )
+        # A neighbour hands its spans over in batches, in its own time.
+        flush: Any = getattr(trace.get_tracer_provider(), "force_flush", None)
+        if flush is not None:
+            flush()
         self.report["theirs"] = [span.name for span in kept.theirs.get_finished_spans()]
         self.report["datadog"] = kept.datadog
 
