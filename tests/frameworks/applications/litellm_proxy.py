@@ -55,17 +55,18 @@ def start_proxy(configuration: str, *launcher: str) -> str:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
     binaries = Path(sys.executable).parent
-    process = subprocess.Popen(
-        [
-            *("setpriv", "--pdeathsig", "TERM"),
-            *(*launcher, str(binaries / "litellm")),
-            *("--config", str(folder / "config.yaml")),
-            *("--host", "127.0.0.1", "--port", str(port)),
-        ],
-        stdout=(folder / "log").open("wb"),
-        stderr=subprocess.STDOUT,
-        env={**os.environ, _NO_KEY: "true"},
-    )
+    with (folder / "log").open("wb") as log_file:
+        process = subprocess.Popen(
+            [
+                *("setpriv", "--pdeathsig", "TERM"),
+                *(*launcher, str(binaries / "litellm")),
+                *("--config", str(folder / "config.yaml")),
+                *("--host", "127.0.0.1", "--port", str(port)),
+            ],
+            stdout=log_file,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, _NO_KEY: "true"},
+        )
     atexit.register(process.kill)
     gives_up_at = time.monotonic() + _START_LIMIT_S
     while not _is_up(port):
