@@ -166,6 +166,14 @@ def test_a_secrets_name_in_a_text_is_one_that_an_attribute_may_have(name: str) -
 
 
 @pytest.mark.parametrize(
+    "text",
+    ['{"api_key": "x', '{"api_keys": ["x", "y"', '{"token": ["x'],
+)
+def test_what_a_limit_of_length_cut_off_is_masked_to_its_end(text: str) -> None:
+    assert re.sub(JSON, "****", text) == "{****"
+
+
+@pytest.mark.parametrize(
     "kept",
     [
         {"max_tokens": "5", "token_count": "3", "token": 7},
