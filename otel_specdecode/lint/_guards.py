@@ -68,6 +68,15 @@ def _refuses(source: Source, node: ast.If, name: str) -> bool:
     """Whether this leaves without a value where it, or a sum that holds it, is 0."""
     if isinstance(node.body[-1], ast.Raise) and _is_absent(node.test, name):
         return True
+    if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And):
+        # `if prompt == 0 and completion == 0: return`: nothing was reported.
+        tested = [field_name(each) for each in map(_tested, node.test.values) if each]
+        return (
+            isinstance(node.body[-1], ast.Return | ast.Continue)
+            and len(tested) == len(node.test.values) > 1
+            and name in tested
+            and all(map(_is_absent, node.test.values, tested))
+        )
     match node.test, node.body[-1]:
         case (
             ast.Compare(left=ast.Name() as total)
@@ -80,6 +89,14 @@ def _refuses(source: Source, node: ast.If, name: str) -> bool:
             )
         case _:
             return False
+
+
+def _tested(test: ast.expr) -> ast.expr | None:
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=value) | ast.Compare(left=value):
+            return value
+        case _:
+            return None
 
 
 def _guards_child(source: Source, parent: ast.AST, child: ast.AST, name: str) -> bool:

@@ -49,9 +49,24 @@ class Presence:
         if self._records.says_there(read) or field_name(read) in self._sql_sums:
             return True
         receiver, field = _receiver(node), field_name(read)
+        if default_of(node) is not None and (receiver, field) in self._written:
+            return True
         return receiver is not None and (
             receiver in self._rollups or self._is_filtered(node, receiver, field)
         )
+
+    @cached_property
+    def _written(self) -> set[tuple[str | None, str]]:
+        """Variables that the file writes out as dicts, with their keys."""
+        return {
+            (target.id, key.value)
+            for node in self._source.nodes(ast.Assign)
+            if isinstance(node.value, ast.Dict)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+            for key in node.value.keys
+            if isinstance(key, ast.Constant) and isinstance(key.value, str)
+        }
 
     @cached_property
     def _sql_sums(self) -> set[str]:

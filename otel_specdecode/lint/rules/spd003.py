@@ -109,7 +109,7 @@ def check(source: Source) -> Iterator[Finding]:
             continue
         if _is_left_at_once(request) or _is_read_whole(source, request):
             continue
-        if _is_of_another_api(request):
+        if _is_of_another_api(request) or _is_streamed_elsewhere(source, request):
             continue
         yield source.finding(
             CODE,
@@ -140,6 +140,28 @@ def _is_left_at_once(request: Request) -> bool:
         isinstance(loop, ast.For | ast.AsyncFor)
         and any(isinstance(each, ast.Return | ast.Break) for each in loop.body)
         for loop in request.loops
+    )
+
+
+def _is_streamed_elsewhere(source: Source, request: Request) -> bool:
+    """Whether options that a helper makes are given `stream` in another function.
+
+    `kwargs = self.options()` is one dict to the analysis in all functions.
+    """
+    if not any(keyword.arg is None for keyword in request.node.keywords):
+        return False
+    if request.module is not source.module:
+        source = Source(request.module)
+    own = source.bindings.scope_of(request.node)
+    if isinstance(own, ast.Module) or own is None:
+        return False
+    if any(word == "stream" for word in _words(own)):
+        return False
+    return any(
+        isinstance(place.ctx, ast.Store)
+        and isinstance(place.slice, ast.Constant)
+        and place.slice.value == "stream"
+        for place in source.nodes(ast.Subscript)
     )
 
 
@@ -224,7 +246,7 @@ def _is_second_try(request: Request) -> bool:
     return False
 
 
-def _words(statement: ast.stmt) -> Iterator[object]:
+def _words(statement: ast.AST) -> Iterator[object]:
     for part in walk(statement):
         yield getattr(part, "arg", None)
         yield getattr(part, "value", None) if isinstance(part, ast.Constant) else None

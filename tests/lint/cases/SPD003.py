@@ -566,3 +566,17 @@ async def _stream_minimax(messages, url):
     client = AsyncOpenAI(base_url=url)
     async for chunk in await client.chat.completions.create(messages=messages, stream=True):
         yield chunk.choices[0].delta.content
+# --- options of a helper, streamed in one function and handed on whole in another
+from litellm import acompletion
+class Backend:
+    def options(self):
+        return {"model": self.model}
+    async def whole(self, messages):
+        response = await acompletion(messages=messages, **self.options())
+        return self.convert(response)
+    async def streamed(self, messages):
+        kwargs = self.options()
+        kwargs["stream"] = True
+        response = await acompletion(messages=messages, **kwargs)  # error: 26
+        async for chunk in response:
+            yield chunk.choices[0].delta.content

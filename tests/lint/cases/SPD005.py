@@ -366,3 +366,32 @@ def rate(usage, seconds):
     if tokens < 0:
         raise ValueError("negative")
     return tokens / seconds
+# --- near: nothing is recorded where nothing was reported
+def record(response, meter):
+    usage = getattr(response, "usage", None)
+    prompt = int(getattr(usage, "prompt_tokens", 0) or 0)
+    completion = int(getattr(usage, "completion_tokens", 0) or 0)
+    if prompt == 0 and completion == 0:
+        return
+    meter.record(completion)
+# --- something is recorded unless there is no name
+def record(response, meter, name):
+    usage = getattr(response, "usage", None)
+    completion = int(getattr(usage, "completion_tokens", 0) or 0)  # error: 22
+    if name == 0 and meter == 0:
+        return
+    meter.record(completion)
+# --- near: usage that the file writes out with the key
+class Provider:
+    def ask(self, answer):
+        raw_usage = {"input_tokens": answer.n_in, "output_tokens": answer.n_out}
+        return self.cost(raw_usage)
+    def cost(self, raw_usage):
+        return raw_usage.get("output_tokens", 0) / 1_000_000 * self.price
+# --- usage that the file writes out without the key
+class Provider:
+    def ask(self, answer):
+        raw_usage = {"input_tokens": answer.n_in}
+        return self.cost(raw_usage)
+    def cost(self, raw_usage):
+        return raw_usage.get("output_tokens", 0) / 1_000_000 * self.price  # error: 16
