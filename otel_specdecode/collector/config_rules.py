@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 # Or a socket in the file system, whose permissions are its lock.
 _LOOPBACK = ("127.", "localhost", "[::1]", "unix:", "/", "@")
 _USER_IN_URL = re.compile(r"://[^/?#\s@:]+:[^/?#\s@]+@")
+_LISTS_THAT_LOSE = {("extensions",), ("processors",), ("exporters",)}
 _KEY_HEADER = re.compile(r"(?:^|_)(?:auth|key|secret|team|token)$")
 _SECRETS = frozenset(
     {
@@ -83,6 +84,14 @@ def _undefined(config: Node) -> Iterator[Finding]:
 
 def _unused(config: Node) -> Iterator[Finding]:
     used = {name for _, name, _ in uses(config)}
+    # C003 says of these why nothing starts them.
+    used |= {
+        name
+        for path, node in config.walk()
+        if path[-1:] in _LISTS_THAT_LOSE
+        for earlier in node.replaced
+        for name in earlier.texts()
+    }
     for section in SECTIONS:
         for name, node in defined(config, section).items():
             # A debug exporter waits for the day when somebody wants to look.

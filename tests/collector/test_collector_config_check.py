@@ -288,11 +288,8 @@ def test_an_overlay_that_drops_an_extension_of_the_base_is_an_error(
     base.write_text(SOUND.replace("service:\n", extensions + started))
     overlay.write_text("service:\n  extensions: [health_check]\n")
     found = check_configuration([base, overlay], {})
-    assert [(one.code, one.severity) for one in found] == [
-        ("C002", Severity.WARNING),
-        ("C003", Severity.ERROR),
-    ]
-    assert "pprof is no longer there" in found[1].message
+    assert [(one.code, one.severity) for one in found] == [("C003", Severity.ERROR)]
+    assert "pprof is no longer there" in found[0].message
 
 
 def test_maps_of_an_overlay_are_merged_key_by_key(sound: Path, tmp_path: Path) -> None:
