@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from contextlib import contextmanager, suppress
 from threading import Lock
@@ -129,3 +130,14 @@ def _with_http_response(response: object) -> Iterator[object]:
             continue
         if inner is not None:
             yield inner
+
+
+def _leave_to_parent() -> None:
+    """Forget, in a forked child, what is open: its parent reads it, and ends it."""
+    for key, (_, observation) in list(_by_id.items()):
+        if not observation.ended:
+            del _by_id[key]
+
+
+if hasattr(os, "register_at_fork"):  # pragma: no branch (not on Windows)
+    os.register_at_fork(after_in_child=_leave_to_parent)

@@ -25,6 +25,7 @@ from otel_specdecode.errors import ChunkCountWarning
 from otel_specdecode.instrumentation._guard import attempt, warn
 from otel_specdecode.instrumentation.callsite import calling_frame
 from otel_specdecode.instrumentation.clock import monotonic_s
+from otel_specdecode.instrumentation.engine import findings_in
 from otel_specdecode.model import ChunkCountSite, RequestRecord
 from otel_specdecode.recording import Recorder
 
@@ -155,12 +156,7 @@ def _findings(filenames: tuple[str, ...]) -> tuple[Finding, ...]:
     paths = [Path(name) for name in filenames if os.path.isfile(name)]  # noqa: PTH113
     if not paths:
         return ()
-    # The engine is imported by the first program that streams, and by no other.
-    from otel_specdecode.lint.run import lint_files  # noqa: PLC0415
-    from otel_specdecode.lint.settings import Settings  # noqa: PLC0415
-
-    report = lint_files(paths, Settings(select=_RULES))
-    return tuple(found for found in report.findings if found.code in _RULES)
+    return findings_in(paths, _RULES)
 
 
 def _lines_of(code: CodeType) -> range:

@@ -9,7 +9,8 @@ import pytest
 from callers import Caller, collect
 from scripted_wire import Wire, answer
 
-from otel_specdecode.instrumentation import abandoned
+from otel_specdecode import diagnose
+from otel_specdecode.instrumentation import abandoned, engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,3 +87,29 @@ def test_a_child_records_its_own_and_starts_at_zero(telemetry: Telemetry) -> Non
 
     assert in_child(own) == "([], [('abandoned', 'absent', 'absent')])"
     assert telemetry.requests() == [("completed", "requested", "present")]
+
+
+def test_what_a_parent_holds_open_is_not_under_way_in_its_child(
+    telemetry: Telemetry,
+) -> None:
+    def num_open() -> object:
+        return diagnose().num_open
+
+    before = num_open()
+    held = open_stream(SYNC.wrapped(Wire(answer), telemetry))
+    assert num_open() == before + 1
+    assert in_child(num_open) == "0"
+    held.close()
+
+
+def test_a_fork_does_not_wait_for_ever_for_an_import(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine, "LONGEST_WAIT_S", 0.01)
+
+    def importing() -> object:
+        return engine._importing.locked()
+
+    with engine._importing:
+        assert in_child(importing) == "False"
+        assert importing()

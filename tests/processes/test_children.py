@@ -44,3 +44,12 @@ def test_each_request_counts_once_under_the_id_of_its_process(
     assert len(ids) > len(ways)
     assert all(len(of_one_process) == 1 for of_one_process in ids)
     assert len(set.union(*ids)) == len(ids)
+
+
+def test_a_child_that_is_forked_while_we_import_can_import_the_same(
+    bench: Bench,
+) -> None:
+    """Else it waits for a thread that is not there, for good."""
+    ended = bench.run("forks_while_importing.py")
+
+    assert (ended.returncode, ended.stdout) == (0, "0\n")
