@@ -6,12 +6,12 @@ so that a bare and a wrapped client meet the same server.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import anyio
 import httpx2
 
 MODEL = "spec-demo"
@@ -57,7 +57,7 @@ class Body(httpx2.SyncByteStream, httpx2.AsyncByteStream):
     async def __aiter__(self) -> Any:
         for part in self._sent:
             if part is HANG:
-                await asyncio.Event().wait()
+                await anyio.sleep_forever()
             yield part
 
     def close(self) -> None:
