@@ -71,12 +71,15 @@ def _refuses(source: Source, node: ast.If, name: str) -> bool:
     if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And):
         # `if prompt == 0 and completion == 0: return`: nothing was reported.
         tested = [field_name(each) for each in map(_tested, node.test.values) if each]
-        return (
-            isinstance(node.body[-1], ast.Return | ast.Continue)
-            and len(tested) == len(node.test.values) > 1
-            and name in tested
-            and all(map(_is_absent, node.test.values, tested))
-        )
+        match node.body:
+            case [ast.Return(value=None | ast.Constant(value=None)) | ast.Continue()]:
+                return (
+                    len(tested) == len(node.test.values) > 1
+                    and name in tested
+                    and all(map(_is_absent, node.test.values, tested))
+                )
+            case _:
+                return False
     match node.test, node.body[-1]:
         case (
             ast.Compare(left=ast.Name() as total)

@@ -57,14 +57,19 @@ class Presence:
 
     @cached_property
     def _written(self) -> set[tuple[str | None, str]]:
-        """Variables that the file writes out as dicts, with their keys."""
+        """Variables that the file only ever writes out as dicts, with their keys."""
+        values: dict[str, list[ast.expr]] = {}
+        for node in self._source.nodes(ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    values.setdefault(target.id, []).append(node.value)
         return {
-            (target.id, key.value)
-            for node in self._source.nodes(ast.Assign)
-            if isinstance(node.value, ast.Dict)
-            for target in node.targets
-            if isinstance(target, ast.Name)
-            for key in node.value.keys
+            (name, key.value)
+            for name, given in values.items()
+            if all(isinstance(value, ast.Dict) for value in given)
+            for value in given
+            if isinstance(value, ast.Dict)
+            for key in value.keys
             if isinstance(key, ast.Constant) and isinstance(key.value, str)
         }
 

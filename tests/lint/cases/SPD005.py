@@ -395,3 +395,19 @@ class Provider:
         return self.cost(raw_usage)
     def cost(self, raw_usage):
         return raw_usage.get("output_tokens", 0) / 1_000_000 * self.price  # error: 16
+# --- usage that one function writes out and another receives
+def answer(n):
+    usage = {"completion_tokens": n}
+    return {"usage": usage}
+def read(body, seconds):
+    usage = body.get("usage") or {}
+    return usage.get("completion_tokens", 0) / seconds  # error: 12
+# --- a failure is told where nothing came at all
+def run(bodies, seconds):
+    tokens, chars = 0, 0
+    for body in bodies:
+        tokens += body.get("usage", {}).get("completion_tokens", 0)  # error: 19
+        chars += len(body["text"])
+    if tokens == 0 and chars == 0:
+        return "failed"
+    return tokens / seconds
