@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from threading import Event, Lock, Thread
+from threading import Event, Lock, RLock, Thread
 from typing import TYPE_CHECKING
 
 from opentelemetry.sdk.metrics import MeterProvider
@@ -63,10 +63,10 @@ class Telemetry:
         self.meter_provider = self._make_meter_provider(not_ours)
         self._own = self._make_meter_provider(this_process_only=True)
         self._own_pid = os.getpid()
-        self._forget_closer()
+        self._forget_threads()
         self._ensure_closer()
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget_closer)
+            os.register_at_fork(after_in_child=self._forget_threads)
 
     def own_meter_provider(self) -> MeterProvider:
         """Return the provider of our metrics in this process."""
@@ -87,16 +87,35 @@ class Telemetry:
             Whether everything was handed over within that time.
         """
         abandoned.flush()
-        done = Event()
-
-        def flush_all() -> None:
-            self.tracer_provider.force_flush()
-            self.own_meter_provider().force_flush()
-            self.meter_provider.force_flush()
-            done.set()
-
-        Thread(target=flush_all, name="otel-specdecode-flush", daemon=True).start()
+        with self._flushing:
+            if self._asked is None:
+                self._asked = Event()
+            done = self._asked
+            if self._flusher is None:
+                self._flusher = Thread(
+                    target=self._flush_all, name="otel-specdecode-flush", daemon=True
+                )
+                self._flusher.start()
         return done.wait(timeout_s)
+
+    def _flush_all(self) -> None:
+        """Flush for all who ask meanwhile together.
+
+        A thread for each of them would be one more for each while a collector hangs.
+        """
+        while True:
+            with self._flushing:
+                done, self._asked = self._asked, None
+                if done is None:
+                    self._flusher = None
+                    return
+            flushed = [
+                _attempt(self.tracer_provider.force_flush),
+                _attempt(lambda: self.own_meter_provider().force_flush()),
+                _attempt(self.meter_provider.force_flush),
+            ]
+            if all(flushed):
+                done.set()
 
     def shutdown(self, timeout_s: float | None = None) -> bool:
         """Export what is left, and stop. Runs by itself at the end of the process.
@@ -118,7 +137,7 @@ class Telemetry:
             self._close()
         return self._closed.wait(self._wait_s)
 
-    def _forget_closer(self) -> None:
+    def _forget_threads(self) -> None:
         """Start anew in a forked child, without a thread until there is a request.
 
         Most children only execute another program. To start a thread there runs the
@@ -128,6 +147,10 @@ class Telemetry:
         self._lock = Lock()
         self._closing, self._closed = Event(), Event()
         self._closer: Thread | None = None
+        # Reentrant: a signal handler may flush as well.
+        self._flushing = RLock()
+        self._asked: Event | None = None
+        self._flusher: Thread | None = None
 
     def _ensure_closer(self) -> None:
         """Start the thread that shuts down: at exit none can be started any more."""
@@ -170,8 +193,10 @@ class Telemetry:
         )
 
 
-def _attempt(step: Callable[[], object]) -> None:
+def _attempt(step: Callable[[], object]) -> bool:
     try:
         step()
     except Exception as error:  # noqa: BLE001 (the SDK raises when time is up)
-        warn("Shutting down the export of telemetry: %s", error)
+        warn("Exporting telemetry: %s", error)
+        return False
+    return True
