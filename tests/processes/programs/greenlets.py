@@ -34,10 +34,11 @@ def main() -> None:
     # openai's streams hold themselves, so that the collector ends them; inside the
     # hub, where nothing may wait, closing a response fails, with and without us.
     gc.disable()
+    # Imports the HTTP library, and that trio where it is, which runs `ldconfig`.
+    client = traffic.client()
     # A child would run these greenlets too, fork in its turn, and so on without end.
     os.register_at_fork(before=lambda: os._exit(FORKED))
     with otel_specdecode.capture() as records:
-        client = traffic.client()
         talking = [gevent.spawn(traffic.talk, client) for _ in range(NUM_GREENLETS)]
         leaving = [gevent.spawn(abandon, client) for _ in range(NUM_ABANDONED)]
         gevent.joinall([*talking, *leaving], raise_error=True)
