@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _tags as t
+from otel_specdecode.lint import _vendors as vendors
 from otel_specdecode.lint._requests import (
     field_of,
     is_true,
@@ -50,11 +51,6 @@ _VENDOR_SDK = re.compile(
 
 Or a module named after one, which wraps it: the client is made there.
 """
-_VENDOR_HOST = re.compile(
-    r"mistral\.ai|groq\.com|together\.(?:ai|xyz)|fireworks\.ai|cohere\.(?:ai|com)"
-    r"|minimax\w*\.\w+|cerebras\.ai|perplexity\.ai|anthropic\.com"
-)
-"""Services whose streams end with usage unasked."""
 _QUOTED_URL = re.compile(r"""["'](https?://[^"'\s]+)["']""")
 _OPENAI_SDK = re.compile(r"^\s*(?:from|import)\s+(?:openai|litellm)\b", re.MULTILINE)
 _LITELLM = re.compile(r"(?:^|\.)litellm\.(?:\w+\.)*a?(?:text_)?completion$")
@@ -141,9 +137,9 @@ def _is_other_vendor(path: str, module: Module) -> bool:
     """Whether the client is another vendor's, which knows no usage option."""
     if _NO_USAGE_OPTION.match(path):
         return True
-    if module.mentions(_VENDOR_HOST):
+    if module.mentions(vendors.HOST):
         urls = _QUOTED_URL.findall(module.text)
-        if urls and all(_VENDOR_HOST.search(url) for url in urls):
+        if urls and all(vendors.HOST.search(url) for url in urls):
             return True
     return module.mentions(_VENDOR_SDK) and not module.mentions(_OPENAI_SDK)
 
@@ -195,7 +191,7 @@ def http_response(machine: Machine, call: Call) -> Value | None:
         return _streamed_by_flag(call, texts)
     address = " ".join(texts)
     if "completions" in address or _is_probably_openai(call, payload, address):
-        if not _VENDOR_HOST.search(address):
+        if not vendors.HOST.search(address):
             note_raw_request(machine, call, payload)
     elif _OLLAMA.search(address) or not (
         _RESPONSES_API.search(address) or _NATIVE_API.search(address)

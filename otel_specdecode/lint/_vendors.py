@@ -19,12 +19,13 @@ _NAME = re.compile(
     r"|model|handler|engine|driver|connector|stream)*"
 )
 """`groq_provider`, `OpenRouterClient`, not `bench_mistral`, a model of that name."""
-_HOST = re.compile(
+HOST = re.compile(
     r"mistral\.ai|groq\.com|cerebras\.ai|together\.(?:ai|xyz)|fireworks\.ai"
     r"|cohere\.(?:ai|com)|perplexity\.ai|openrouter\.ai|bigmodel\.cn|\bz\.ai\b"
     r"|\bx\.ai\b|sambanova\.ai|minimax\w*\.\w+|moonshot\.(?:ai|cn)"
-    r"|deepseek\.com"
+    r"|deepseek\.com|anthropic\.com"
 )
+"""In an address of theirs."""
 _ADDRESS = re.compile(r"""["'](https?://(?:[^"'\s]*/v\d|api\.)[^"'\s]*)["']""")
 
 
@@ -44,7 +45,7 @@ def is_vendors(
         outer = parent(outer)
     if any(_NAME.fullmatch(name.replace("_", "").lower()) for name in names):
         return True
-    if not module.mentions(_HOST):
+    if not module.mentions(HOST):
         return False
     addresses = _ADDRESS.findall(module.text)
-    return bool(addresses) and all(map(_HOST.search, addresses))
+    return bool(addresses) and all(map(HOST.search, addresses))

@@ -136,11 +136,20 @@ def _opens_stream(request: Request) -> bool:
 
 def _is_left_at_once(request: Request) -> bool:
     """Whether only the first chunk is read: how long it took, not how much it was."""
-    return bool(request.loops) and all(
-        isinstance(loop, ast.For | ast.AsyncFor)
-        and any(isinstance(each, ast.Return | ast.Break) for each in loop.body)
-        for loop in request.loops
-    )
+    return bool(request.loops) and all(map(_reads_one, request.loops))
+
+
+def _reads_one(loop: ast.AST) -> bool:
+    match loop:
+        case ast.For(body=body) | ast.AsyncFor(body=body):
+            return any(isinstance(each, ast.Return | ast.Break) for each in body)
+        case ast.Call(
+            func=ast.Name(id="next" | "anext"),
+            args=[ast.Call(func=ast.Name(id="iter" | "aiter")), *_],
+        ):
+            return True
+        case _:
+            return False
 
 
 def _is_streamed_elsewhere(source: Source, request: Request) -> bool:

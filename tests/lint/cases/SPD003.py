@@ -580,3 +580,23 @@ class Backend:
         response = await acompletion(messages=messages, **kwargs)  # error: 26
         async for chunk in response:
             yield chunk.choices[0].delta.content
+# --- near: only the first chunk is asked for
+import time
+from openai import OpenAI
+def time_to_first_token(client: OpenAI, messages):
+    began = time.perf_counter()
+    stream = client.chat.completions.create(model="m", messages=messages, stream=True)
+    next(iter(stream))
+    stream.close()
+    return time.perf_counter() - began
+# --- the first chunk apart, and then the rest
+import time
+from openai import OpenAI
+def read(client: OpenAI, messages):
+    began = time.perf_counter()
+    stream = client.chat.completions.create(model="m", messages=messages, stream=True)  # error: 14
+    chunks = iter(stream)
+    next(chunks)
+    yield time.perf_counter() - began
+    for chunk in chunks:
+        yield chunk.choices[0].delta.content
