@@ -18,9 +18,9 @@ import openai
 import pytest
 from application import Program, Setup
 from comparison import comparable
+from served_model import MODEL
 from server_counters import window
 from telemetry import Telemetry
-from vllm_server import MODEL
 from wiring import wiring_of
 
 import otel_specdecode

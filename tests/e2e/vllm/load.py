@@ -10,7 +10,7 @@ from itertools import cycle, islice, product
 from typing import TYPE_CHECKING, Any
 
 from openai import AsyncOpenAI, OpenAI
-from vllm_server import MODEL
+from served_model import MODEL
 
 import otel_specdecode
 

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from collector_programs import free_port
+from served_model import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-MODEL = "spec-demo"
 VLLM_VERSION = "0.32.0"
 _ENV_SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "vllm_env.py"
 # A start takes 25 to 55 s, and minutes when both cores are busy. What tells that it
