@@ -17,9 +17,11 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Self
 
 import soak_traffic
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 NUM_THREADS = 8
 CALLS_A_THREAD = 20
 NUM_TASKS = 40
+COLLECTED_AFTER_S = (0.02, 0.4)
 # A busy machine is no mistake of ours.
 PATIENCE_S = 120
 COUNTERS = {
@@ -204,6 +207,31 @@ class Soak:
         return sums
 
 
+@contextmanager
+def collecting_aside(random: Random) -> Iterator[None]:
+    """Have garbage collected at random moments, by a thread that sends nothing.
+
+    The collector closes a stream that was dropped, and in a thread that is inside of
+    httpcore's pool just then it upsets the pool: requests wait for a connection that
+    they never get, also those of bare clients (seen with httpcore2 2.16).
+    """
+    ended = Event()
+
+    def collect() -> None:
+        while not ended.wait(random.uniform(*COLLECTED_AFTER_S)):
+            gc.collect()
+
+    thread = Thread(target=collect)
+    gc.disable()
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        gc.enable()
+
+
 def _num_objects() -> int:
     """Objects of this package that are alive, the simulator's left out."""
     modules = (str(type(one).__module__) for one in gc.get_objects())
@@ -247,7 +275,11 @@ def soak(seconds: float, seed: int, *, bare: bool = False) -> list[Round]:
     profile = replace(named_profile("mtp"), time_scale=0)
     ends_at = time.monotonic() + seconds
     rounds = []
-    with simulate(profile) as simulator, Soak(simulator, seed, bare=bare) as running:
+    with (
+        simulate(profile) as simulator,
+        Soak(simulator, seed, bare=bare) as running,
+        collecting_aside(Random(seed)),
+    ):
         while not rounds or time.monotonic() < ends_at:
             rounds.append(running.run_round())
     return rounds
