@@ -17,12 +17,10 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import soak_traffic
 from openai import AsyncOpenAI, OpenAI
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
 NUM_THREADS = 8
 CALLS_A_THREAD = 20
 NUM_TASKS = 40
-COLLECTED_AFTER_S = (0.02, 0.4)
 # A busy machine is no mistake of ours.
 PATIENCE_S = 120
 COUNTERS = {
@@ -94,14 +91,7 @@ class Soak:
             "tracer_provider": TracerProvider(shutdown_on_exit=False),
             "meter_provider": MeterProvider([self._reader], shutdown_on_exit=False),
         }
-        self._client: OpenAI = self._wrapped(OpenAI)
         self._counted: Counter[str] = Counter()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._client.close()
 
     def _wrapped(self, kind: type) -> Any:
         client = kind(
@@ -139,11 +129,13 @@ class Soak:
         def call_in_thread(seed: float) -> list[str]:
             random = Random(seed)
             return [
-                soak_traffic.sync_call(self._client, model, random)
+                soak_traffic.sync_call(client, model, random)
                 for _ in range(CALLS_A_THREAD)
             ]
 
-        with ThreadPoolExecutor(NUM_THREADS) as pool:
+        # A stream that is never read keeps its connection, with a bare client too, and
+        # a client that has lost a thousand of them waits for one for good.
+        with self._wrapped(OpenAI) as client, ThreadPoolExecutor(NUM_THREADS) as pool:
             results = [pool.submit(call_in_thread, seed) for seed in seeds]
             with asyncio.Runner() as runner:
                 # The HTTP library complains of streams that tasks broke off, with
@@ -207,31 +199,6 @@ class Soak:
         return sums
 
 
-@contextmanager
-def collecting_aside(random: Random) -> Iterator[None]:
-    """Have garbage collected at random moments, by a thread that sends nothing.
-
-    The collector closes a stream that was dropped, and in a thread that is inside of
-    httpcore's pool just then it upsets the pool: requests wait for a connection that
-    they never get, also those of bare clients (seen with httpcore2 2.16).
-    """
-    ended = Event()
-
-    def collect() -> None:
-        while not ended.wait(random.uniform(*COLLECTED_AFTER_S)):
-            gc.collect()
-
-    thread = Thread(target=collect)
-    gc.disable()
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-        gc.enable()
-
-
 def _num_objects() -> int:
     """Objects of this package that are alive, the simulator's left out."""
     modules = (str(type(one).__module__) for one in gc.get_objects())
@@ -275,11 +242,8 @@ def soak(seconds: float, seed: int, *, bare: bool = False) -> list[Round]:
     profile = replace(named_profile("mtp"), time_scale=0)
     ends_at = time.monotonic() + seconds
     rounds = []
-    with (
-        simulate(profile) as simulator,
-        Soak(simulator, seed, bare=bare) as running,
-        collecting_aside(Random(seed)),
-    ):
+    with simulate(profile) as simulator:
+        running = Soak(simulator, seed, bare=bare)
         while not rounds or time.monotonic() < ends_at:
             rounds.append(running.run_round())
     return rounds
