@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+from collector_programs import free_port
 from inline_snapshot import snapshot
 
 from otel_specdecode.cli.demo import command
@@ -38,12 +38,6 @@ def fails(*arguments: str, **environment: str) -> str:
     assert (result.exit_code, result.stdout) == (1, "")
     (line,) = result.stderr.splitlines()
     return line
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def test_a_server_that_is_not_there() -> None:

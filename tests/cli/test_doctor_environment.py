@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from collector_programs import free_port
 from doctor_run import QUIET, examine, run
 from opentelemetry.instrumentation.dependencies import DependencyConflict
 
@@ -24,11 +25,6 @@ def listening() -> Iterator[int]:
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield listener.getsockname()[1]
-
-
-def free_port() -> int:
-    with listening() as port:
-        return port
 
 
 OTLP = {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_METRICS_EXPORTER": "otlp"}
