@@ -1,8 +1,9 @@
-"""What the panels must show for records whose sums are known.
+"""What the panels and rules must show for records whose sums are known.
 
-A panel shows rates, which stretch each series to its window. Here each rate of a
-panel's own query becomes the exact growth of the same series, so that sums and ratios
-must equal those of the records, and not about.
+They show rates, which stretch each series to its window, and a series that begins at
+0 otherwise than one that does not. Here each rate of their own queries becomes the
+exact growth of the same series, so that sums and ratios must equal those of the
+records, and not about.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import generate
 if TYPE_CHECKING:
     from collector_programs import Prometheus
 
-_RATE = re.compile(r"rate\(([\w:]+\{[^}]*\})\[\$__rate_interval\]\)")
+_RATE = re.compile(r"rate\(([\w:]+(?:\{[^}]*\})?)\[(?:\$__rate_interval|\w+)\]\)")
 _GROWTH = r"(max_over_time(\1[10m]) - min_over_time(\1[10m]))"
 _MODEL_LABELS = ("model_name", "gen_ai_response_model")
 _POSITION_LABELS = ("position", "specdecode_position")
@@ -81,7 +82,16 @@ def filled_in(expr: str, model: str = ".*") -> str:
     return expr
 
 
-def as_growth(expr: str, model: str) -> str:
+def inlined(record: str, rules: Mapping[str, str]) -> str:
+    """A recording rule's query with those of the records that it names put in."""
+    return re.sub(
+        "|".join(rf"(?<![\w:]){name}(?![\w:])" for name in rules),
+        lambda named: f"({inlined(named[0], rules)})",
+        rules[record],
+    )
+
+
+def as_growth(expr: str, model: str = ".*") -> str:
     """The query with the growth of each series in place of its rate."""
     grown, changed = _RATE.subn(_GROWTH, expr)
     assert changed

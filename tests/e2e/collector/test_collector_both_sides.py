@@ -31,7 +31,14 @@ from collector_programs import (
 )
 from collector_stack import BUNDLE
 from opentelemetry._logs import LogRecord
-from panel_values import LINES, SAME_ON_BOTH_SIDES, Line, filled_in
+from panel_values import (
+    LINES,
+    SAME_ON_BOTH_SIDES,
+    Line,
+    as_growth,
+    filled_in,
+    inlined,
+)
 from traffic import run_application, send_counter, send_logs
 from vllm_server import METHODS, serve
 
@@ -181,6 +188,16 @@ def test_the_servers_counted_exactly_what_the_clients_were_told(
     assert clients == servers
 
 
+def rules(kind: str) -> dict[str, str]:
+    return {
+        rule[kind]: rule["expr"]
+        for file in sorted(BUNDLE.glob("prometheus/rules/*.yml"))
+        for group in yaml.safe_load(file.read_text())["groups"]
+        for rule in group["rules"]
+        if kind in rule
+    }
+
+
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
     ("rule", "recorded"),
@@ -201,19 +218,13 @@ def test_the_rules_ratios_are_those_of_the_records(
         "length": own["mean_acceptance_length"],
         "factor": own["stream_tokens"] / own["content_chunks"],
     }
-    value = sides.prometheus.value(f'{rule}{{model_name="{model}"}}')
-    # rate() stretches each series to its window, several of them unequally.
-    assert value == pytest.approx(expected[recorded], rel=0.03)
-
-
-def rules(kind: str) -> dict[str, str]:
-    return {
-        rule[kind]: rule["expr"]
-        for file in sorted(BUNDLE.glob("prometheus/rules/*.yml"))
-        for group in yaml.safe_load(file.read_text())["groups"]
-        for rule in group["rules"]
-        if kind in rule
-    }
+    query = as_growth(inlined(rule, rules("record")))
+    (value,) = (
+        float(one["value"][1])
+        for one in sides.prometheus.query(query)
+        if one["metric"]["model_name"] == model
+    )
+    assert value == pytest.approx(expected[recorded], rel=1e-9)
 
 
 # It looks back over an hour; the live test of alerts runs it with shorter windows.
