@@ -24,6 +24,7 @@ class CountError(ValueError):
 
     Attributes:
         field: the one of `Acceptance` that does not fit the others.
+        message: what was expected of it and what was there, without the field's name.
     """
 
     def __init__(self, field: str, message: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from otel_specdecode.model.gaps import GAP_BOUNDS_S, ChunkGaps
 
@@ -62,8 +62,8 @@ class Arrivals:
 class StreamTally:
     """Counts the chunks of one stream while they arrive.
 
-    The one mutable object of a stream. Readings are seconds of any one monotonic
-    clock; `freeze` turns them into offsets from the request. Each kind of chunk is
+    Readings (`at`) are seconds of any one monotonic clock; `freeze` turns them into
+    offsets from the request. Each kind of chunk is
     counted apart, so that a content chunk, the usual kind, touches the fewest fields.
 
     Attributes:
@@ -130,9 +130,11 @@ class StreamTally:
         self._gap_counts[bisect_left(GAP_BOUNDS_S, gap)] += 1
 
     def freeze(self, requested_at: float) -> Arrivals:
-        """Turn the readings into offsets from `requested_at`."""
+        """Turn the readings into offsets from `requested_at`, a reading as well."""
 
-        def since(pick: Callable[[Iterable[float]], float], *at: float | None) -> Any:
+        def since(
+            pick: Callable[[Iterable[float]], float], *at: float | None
+        ) -> float | None:
             known = [reading for reading in at if reading is not None]
             return pick(known) - requested_at if known else None
 

@@ -46,7 +46,9 @@ class RequestRecord:
             clock can tell apart.
         swallows_steps: a parser for tools or reasoning may hold back chunks.
         outcome: how it ended.
-        error_type: qualified name of the exception; `None` unless it failed.
+        error_type: qualified name of the exception, or `error_response` or
+            `stream_error` where the answer says that it failed; `None` unless the
+            outcome is `error`.
         duration_s: from the request to the end, seconds, retries included.
         request_seen: False where only the answer was observed, so that times
             count from there and none since the request is known.
@@ -111,14 +113,20 @@ class RequestRecord:
 
     @property
     def time_to_first_chunk_s(self) -> float | None:
-        """TTFC: to the first chunk with a choice, the role chunk included."""
+        """TTFC: to the first chunk with a choice, the role chunk included, seconds.
+
+        `None` when there was none, and where only the answer was observed.
+        """
         if self.arrivals is None or not self.request_seen:
             return None
         return self.arrivals.first_choice_s
 
     @property
     def ttft_s(self) -> float | None:
-        """TTFT: to the first content chunk, seconds; `None` when there was none."""
+        """TTFT: to the first content chunk, seconds.
+
+        `None` when there was none, and where only the answer was observed.
+        """
         if self.arrivals is None or not self.request_seen:
             return None
         return self.arrivals.first_content_s
@@ -132,13 +140,19 @@ class RequestRecord:
 
     @property
     def tpot_s(self) -> float | None:
-        """TPOT: (t_last - t_first) / (T - n_first), seconds a token."""
+        """TPOT: (t_last - t_first) / (T - n_first), seconds a token.
+
+        `None` where `decode_span` is.
+        """
         span = self.decode_span
         return None if span is None else span.time_per_output_token_s
 
     @property
     def first_chunk(self) -> FirstChunk | None:
-        """Whether TPOT counted the first chunk's tokens or assumed one."""
+        """Whether TPOT counted the first chunk's tokens or assumed one.
+
+        `None` where there is no TPOT.
+        """
         span = self.decode_span
         return None if span is None else span.first_chunk
 
@@ -157,7 +171,10 @@ class RequestRecord:
 
     @property
     def output_token_rate(self) -> float | None:
-        """T / (t_end - t_request), tokens a second; what "tok/s" should mean."""
+        """T / (t_end - t_request), tokens a second; what "tok/s" should mean.
+
+        `None` when T or the time is unknown.
+        """
         elapsed, tokens = self.generation_s, self.num_output_tokens
         return tokens / elapsed if tokens is not None and elapsed else None
 
@@ -168,18 +185,24 @@ class RequestRecord:
 
     @property
     def undercount_factor(self) -> float | None:
-        """T / content chunks: by how much a chunk counter is wrong."""
+        """T / content chunks: by how much a chunk counter is wrong.
+
+        `None` when T is unknown, and without a content chunk.
+        """
         chunks, tokens = self.num_content_chunks, self.num_output_tokens
         return tokens / chunks if chunks and tokens is not None else None
 
     @property
     def chunk_gap_mean_s(self) -> float | None:
-        """Mean time between content chunks, seconds. No token latency."""
+        """Mean time between content chunks, seconds; `None` without a gap.
+
+        A delivery measure, no token latency.
+        """
         return None if self.arrivals is None else self.arrivals.gaps.mean_s
 
     @property
     def chunk_gap_max_s(self) -> float | None:
-        """Longest time between content chunks, seconds."""
+        """Longest time between content chunks, seconds; `None` without a gap."""
         return None if self.arrivals is None else self.arrivals.gaps.max_s
 
     @property
@@ -197,21 +220,24 @@ class RequestRecord:
 
     @property
     def decode_steps(self) -> Bounds | None:
-        """S, engine steps after the prefill's; `None` without acceptance."""
+        """S, engine steps after the prefill's; `None` without acceptance or T."""
         if self.acceptance is None or self.num_output_tokens is None:
             return None
         return decode_steps(self.num_output_tokens, self.acceptance)
 
     @property
     def tokens_per_step(self) -> Bounds | None:
-        """(T - 1) / S, which is what buys speed."""
+        """(T - 1) / S, which is what buys speed; `None` without a decode step."""
         if self.num_output_tokens is None:
             return None
         return tokens_per_step(self.num_output_tokens, self.decode_steps)
 
     @property
     def step_coverage(self) -> Bounds | None:
-        """R / S, the share of decode steps that speculated."""
+        """R / S, the share of decode steps that speculated, 0 to 1.
+
+        `None` without a decode step.
+        """
         if self.acceptance is None:
             return None
         return step_coverage(self.acceptance, self.decode_steps)

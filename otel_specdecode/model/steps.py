@@ -70,7 +70,10 @@ def tokens_per_step(num_output_tokens: int, steps: Bounds | None) -> Bounds | No
 
 
 def step_coverage(acceptance: Acceptance, steps: Bounds | None) -> Bounds | None:
-    """R / S, the share of steps that speculated, from 0 to 1."""
+    """R / S, the share of steps that speculated, from 0 to 1.
+
+    `None` without a decode step.
+    """
     return _divide(acceptance.num_spec_steps, steps)
 
 
