@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _HANDLERS: tuple[Callable[[Machine, Call], Value | None], ...] = (
     _sources.sdk_stream,
+    lambda _machine, call: _sources.client(call),
     _methods.connection_request,
     _sources.http_response,
     lambda _machine, call: _sources.body_stream(call),

@@ -55,6 +55,15 @@ def _usage_of(options: Value | None) -> Usage:
     return Usage.UNKNOWN
 
 
+def _asks_otherwise(body: Value | None) -> bool:
+    """Whether a body asks in another server's way: `"usage": {"include": True}`."""
+    return body is not None and any(
+        isinstance(key, str) and "usage" in key
+        for thing in body.things
+        for key in thing.fields
+    )
+
+
 def _mentions_usage(module: Module) -> bool:
     return module.mentions(_ASKS_FOR_USAGE)
 
@@ -66,6 +75,8 @@ def note_sdk_request(machine: Machine, call: Call) -> Request:
     if options is None and body is not None:
         options = field_of(body, "stream_options")
     usage = _usage_of(options)
+    if usage is Usage.ABSENT and _asks_otherwise(body):
+        usage = Usage.ASKED
     if usage is Usage.ABSENT and (
         _is_callers(call, "stream_options")
         or (_is_callers(call, "extra_body") and _may_have_more(body))
@@ -116,15 +127,19 @@ def _may_have_more(body: Value | None) -> bool:
     return body is None or all(thing.is_open for thing in body.things)
 
 
-def note_raw_request(machine: Machine, call: Call, payload: Value) -> Request:
+def note_raw_request(
+    machine: Machine, call: Call, payload: Value, address: str
+) -> Request:
     """Record a streamed request that an HTTP library sends with this payload."""
     usage = _usage_of(field_of(payload, "stream_options"))
+    if usage is Usage.ABSENT and _asks_otherwise(payload):
+        usage = Usage.ASKED
     body = _literal_body(payload, call.frame.module)
     is_open = any(thing.is_open for thing in payload.things)
     if usage is Usage.ABSENT and is_open:
         is_told = _mentions_usage(call.frame.module) or _is_handed_on(body)
         usage = Usage.UNKNOWN if is_told else usage
-    return _note(machine, call, usage, body=body, is_raw=True)
+    return _note(machine, call, usage, body=body, is_raw=True, address=address)
 
 
 def _is_handed_on(body: ast.expr | None) -> bool:
@@ -154,13 +169,15 @@ def _note(
     body: ast.Dict | ast.Call | None = None,
     is_raw: bool = False,
     is_instrumented: bool = False,
+    address: str = "",
 ) -> Request:
     """Record a streamed request; of several runs, the worst stands."""
     known = machine.facts.requests.get(call.node)
     if known is None:
         known = Request(
-            call.frame.module, call.node, usage, options, body, is_raw, is_instrumented
-        )
+            call.frame.module, call.node, usage, options, body, is_raw, is_instrumented,
+            client=call.path, address=address,
+        )  # fmt: skip
         machine.facts.requests[call.node] = known
     elif usage in {Usage.ABSENT, Usage.REFUSED}:
         known.usage = usage

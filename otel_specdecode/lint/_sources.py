@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from otel_specdecode.lint._frames import Call
     from otel_specdecode.lint._machine import Machine
-    from otel_specdecode.lint._modules import Module
     from otel_specdecode.lint.facts import Request
 
 _COMPLETIONS = re.compile(
@@ -40,19 +40,9 @@ _ALWAYS_STREAMS = re.compile(
     r"(?:stream|chat_stream|converse_stream|generate_content_stream|stream_async"
     r"|send_message_stream|invoke_model_with_response_stream|stream_generate_content)$"
 )
-_NO_USAGE_OPTION = re.compile(r"^(?:groq|anthropic|mistralai|cohere|ollama|zhipuai)\.")
-_VENDOR_SDK = re.compile(
-    r"^\s*(?:from|import)\s+(?:[\w.]*\.)?(?:groq|cerebras|together|llama_api_client|mistralai|cohere"
-    r"|zhipuai|huggingface_hub|sambanova|friendli|fireworks|premai|writerai|anthropic"
-    r"|ai21|dashscope|qianfan|reka)\b",
-    re.MULTILINE,
+_CLIENTS = frozenset(
+    {"OpenAI", "AsyncOpenAI", "Client", "AsyncClient", "ClientSession"}
 )
-"""SDKs of the same shape whose streams end with usage unasked.
-
-Or a module named after one, which wraps it: the client is made there.
-"""
-_QUOTED_URL = re.compile(r"""["'](https?://[^"'\s]+)["']""")
-_OPENAI_SDK = re.compile(r"^\s*(?:from|import)\s+(?:openai|litellm)\b", re.MULTILINE)
 _LITELLM = re.compile(r"(?:^|\.)litellm\.(?:\w+\.)*a?(?:text_)?completion$")
 _LITELLM_ROUTER = re.compile(r"litellm\.(?:\w+\.)*Router\(\)\.a?(?:text_)?completion$")
 FRAMEWORK_STREAM = frozenset(
@@ -89,6 +79,8 @@ _RESPONSES_API = re.compile(r"/responses\b|/messages\b|streamGenerateContent|/co
 _NATIVE_API = re.compile(
     r"/api/(?:chat|generate)|/generate|/infer|/invocations|11434/api|/completion\b(?!s)"
 )
+_BASE = re.compile(r"(?:v\d[\w.]*|api|openai)/*$")
+_VERB = re.compile(r"[A-Z]+")
 _ANTHROPIC = re.compile(r"anthropic-version|/v1/messages\b")
 _COHERE = re.compile(r"/v\d/chat\b(?!/)")
 _OLLAMA = re.compile(r"/api/(?:chat|generate)\b")
@@ -119,7 +111,7 @@ def sdk_stream(machine: Machine, call: Call) -> Value | None:
         if not is_helper and not is_true(call.kwargs.get("stream")):
             return None
         request = None
-        if not _is_other_vendor(path, call.frame.module):
+        if is_litellm or not vendors.is_another_sdk(path, set(call.kwargs)):
             request = note_sdk_request(machine, call)
         return _stream(machine, call, request)
     if _OTHER_SDK.search(path):
@@ -133,15 +125,16 @@ def sdk_stream(machine: Machine, call: Call) -> Value | None:
     return None
 
 
-def _is_other_vendor(path: str, module: Module) -> bool:
-    """Whether the client is another vendor's, which knows no usage option."""
-    if _NO_USAGE_OPTION.match(path):
-        return True
-    if module.mentions(vendors.HOST):
-        urls = _QUOTED_URL.findall(module.text)
-        if urls and all(vendors.HOST.search(url) for url in urls):
-            return True
-    return module.mentions(_VENDOR_SDK) and not module.mentions(_OPENAI_SDK)
+def client(call: Call) -> Value | None:
+    """A client of a service that reports usage unasked; `None` for other calls."""
+    if call.name not in _CLIENTS:
+        return None
+    address = call.kwargs.get("base_url")
+    given = next((k.value for k in call.node.keywords if k.arg == "base_url"), None)
+    if address is None or given is None:
+        return None
+    is_theirs = vendors.is_vendors_client(address.texts, given)
+    return Value(path=vendors.CLIENT) if is_theirs else None
 
 
 def _framework_stream(machine: Machine, call: Call) -> Value | None:
@@ -191,8 +184,7 @@ def http_response(machine: Machine, call: Call) -> Value | None:
         return _streamed_by_flag(call, texts)
     address = " ".join(texts)
     if "completions" in address or _is_probably_openai(call, payload, address):
-        if not vendors.HOST.search(address):
-            note_raw_request(machine, call, payload)
+        note_raw_request(machine, call, payload, address)
     elif _OLLAMA.search(address) or not (
         _RESPONSES_API.search(address) or _NATIVE_API.search(address)
     ):
@@ -216,6 +208,8 @@ def _streamed_by_flag(call: Call, texts: Iterable[str]) -> Value | None:
 def _is_probably_openai(call: Call, payload: Value, address: str) -> bool:
     if _RESPONSES_API.search(address) or _NATIVE_API.search(address):
         return False
+    if _names_another_endpoint(call):
+        return False
     module = call.frame.module
     if "completions" not in module.text and any(
         module.mentions(address) for address in (_OLLAMA, _ANTHROPIC, _COHERE)
@@ -224,6 +218,33 @@ def _is_probably_openai(call: Call, payload: Value, address: str) -> bool:
     keys = ("messages", "prompt")
     known = any(field_of(payload, key) is not None for key in keys)
     return known and field_of(payload, "model") is not None
+
+
+def _names_another_endpoint(call: Call) -> bool:
+    """Whether the address ends in a name, which is none that OpenAI's API has."""
+    given = [
+        (k.value, call.kwargs[k.arg]) for k in call.node.keywords if k.arg == "url"
+    ]
+    for node, value in given or zip(call.node.args[:2], call.args, strict=False):
+        whole = [text for text in value.texts if "//" in text]
+        text = _end_of(node) or (
+            whole[0] if len(whole) == len(value.texts) == 1 else ""
+        )
+        if not _VERB.fullmatch(text):
+            path = text.partition("//")[2] or text
+            return "/" in path.rstrip("/") and not _BASE.search(path)
+    return False
+
+
+def _end_of(node: ast.expr) -> str:
+    """The last part of a text that is put together; empty if it is not known."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=[*_, last]) | ast.BinOp(op=ast.Add(), right=last):
+            return _end_of(last)
+        case _:
+            return ""
 
 
 def body_stream(call: Call) -> Value | None:

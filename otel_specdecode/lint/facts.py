@@ -73,6 +73,8 @@ class Request:
         body: the dict that is the payload of a raw request, if in this file.
         is_raw: sent by an HTTP library, not by an SDK.
         is_instrumented: the client comes from `otel_specdecode.wrap()`.
+        client: dotted name of what is called, as far as known.
+        address: what is known of the address of a raw request.
         loops: the loops that read the stream.
     """
 
@@ -83,6 +85,8 @@ class Request:
     body: ast.Dict | ast.Call | None = None
     is_raw: bool = False
     is_instrumented: bool = False
+    client: str = ""
+    address: str = ""
     loops: set[ast.AST] = field(default_factory=set[ast.AST])
 
 

@@ -17,8 +17,10 @@ The rule follows `**options`, dict literals, later `payload["stream_options"] = 
 `setdefault` and `update`, `extra_body`, constants and bodies that a function builds. A
 `stream=` whose value cannot be told is left alone. The Responses API always reports
 usage, and Ollama's own API does not know the option. Services that report usage unasked
-(OpenRouter, Mistral, Groq and others, told by address or by the name of the file, class
-or function) and answers that are read whole are left alone.
+(OpenRouter, Mistral, Groq and others, told by the address or by what the client, branch,
+function, class or file is named), clients of other packages that have OpenAI's shape,
+tests that ask an application in their own process, and answers that are read whole are
+left alone.
 
 It also stays silent where usage is asked for by other means: the client comes from
 `otel_specdecode.wrap()`, a file of the run calls
@@ -61,6 +63,7 @@ that reads the stream is not in the same file, the fix is unsafe and needs
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint._tree import walk
@@ -88,6 +91,7 @@ REFUSED = (
 _NATIVE_INPUTS = frozenset({"inputs", "text_input"})
 _OPENAI_INPUTS = frozenset({"messages", "prompt"})
 """What Triton's and TGI's own APIs are asked by, and what OpenAI's are."""
+_TEST_CLIENT = re.compile(r"\bTestClient\(|\btest_client\(|\bASGITransport\(")
 _READS_OF_A_WHOLE = frozenset(
     {"json", "raise_for_status", "status_code", "status", "ok", "text", "headers"}
     | {"is_success", "is_error", "reason", "reason_phrase", "elapsed", "read"}
@@ -180,7 +184,21 @@ def _is_of_another_api(request: Request) -> bool:
         keys = {key.value for key in request.body.keys if isinstance(key, ast.Constant)}
         if keys & _NATIVE_INPUTS and not keys & _OPENAI_INPUTS:
             return True
-    return is_vendors(request.module, request.node, request.module.parents.get)
+    return _is_in_process(request) or is_vendors(request)
+
+
+def _is_in_process(request: Request) -> bool:
+    """Whether a test asks its own application, by a client that opens no connection.
+
+    That client may be a fixture: then the address is a path alone.
+    """
+    return bool(_TEST_CLIENT.search(request.client)) or (
+        request.module.mentions(_TEST_CLIENT)
+        and any(
+            isinstance(each, ast.Constant) and str(each.value).startswith("/")
+            for each in request.node.args[:2]
+        )
+    )
 
 
 def _is_read_whole(source: Source, request: Request) -> bool:

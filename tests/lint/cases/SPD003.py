@@ -600,3 +600,148 @@ def read(client: OpenAI, messages):
     yield time.perf_counter() - began
     for chunk in chunks:
         yield chunk.choices[0].delta.content
+# --- near: one of two clients is given the address of a service that reports usage unasked
+from openai import OpenAI
+class Clients:
+    def __init__(self):
+        self.first = OpenAI(base_url="https://api.groq.com/openai/v1")
+        self.second = OpenAI(base_url="https://models.example.org/v1")
+    def ask(self, messages):
+        return self.first.chat.completions.create(messages=messages, stream=True)
+# --- the other of two clients
+from openai import OpenAI
+class Clients:
+    def __init__(self):
+        self.first = OpenAI(base_url="https://api.groq.com/openai/v1")
+        self.second = OpenAI(base_url="https://models.example.org/v1")
+    def ask(self, messages):
+        return self.second.chat.completions.create(messages=messages, stream=True)  # error: 16
+# --- near: the address is a constant of another file, named after such a service
+from openai import AsyncOpenAI
+from settings import OPENROUTER_BASE_URL, LOCAL_BASE_URL
+async def ask(messages):
+    client = AsyncOpenAI(base_url=OPENROUTER_BASE_URL)
+    return await client.chat.completions.create(messages=messages, stream=True)
+# --- the address is another constant of that file
+from openai import AsyncOpenAI
+from settings import OPENROUTER_BASE_URL, LOCAL_BASE_URL
+async def ask(messages):
+    client = AsyncOpenAI(base_url=LOCAL_BASE_URL)
+    return await client.chat.completions.create(messages=messages, stream=True)  # error: 18
+# --- near: an HTTP client with the address of such a service
+import httpx
+def ask(messages):
+    client = httpx.Client(base_url="https://api.cerebras.ai/v1")
+    body = {"model": "m", "messages": messages, "stream": True}
+    with client.stream("POST", "/chat/completions", json=body) as answer:
+        yield from answer.iter_lines()
+# --- near: a raw request to an address named after such a service
+import requests
+from settings import GROQ_URL
+def ask(messages):
+    body = {"model": "m", "messages": messages, "stream": True}
+    return requests.post(f"{GROQ_URL}/chat/completions", json=body, stream=True)
+# --- near: the client is named after such a service
+from openai import OpenAI
+def ask(deepseek_client, messages):
+    return deepseek_client.chat.completions.create(messages=messages, stream=True)
+# --- near: the branch is the service's
+from openai import OpenAI
+class Model:
+    def ask(self, messages):
+        if self.provider == "openrouter":
+            return self.client.chat.completions.create(messages=messages, stream=True)
+        raise ValueError(self.provider)
+# --- near: the case is the service's
+from openai import OpenAI
+def ask(client, provider, messages):
+    match provider:
+        case "groq" | "mistral":
+            return client.chat.completions.create(messages=messages, stream=True)
+# --- the branch is a service's among others
+from openai import OpenAI
+class Model:
+    def ask(self, messages):
+        if self.provider in ("openrouter", "openai"):
+            return self.client.chat.completions.create(messages=messages, stream=True)  # error: 20
+        raise ValueError(self.provider)
+# --- the other branch
+from openai import OpenAI
+class Model:
+    def ask(self, messages):
+        if self.provider == "openrouter":
+            return None
+        else:
+            return self.client.chat.completions.create(messages=messages, stream=True)  # error: 20
+# --- near: a client of another package with OpenAI's shape
+import openai
+from harbour.client import Client
+def ask(messages):
+    return Client().chat.completions.create(model="m", messages=messages, stream=True)
+# --- near: such a client, as the annotation says
+import openai
+from harbour.client import Client
+def ask(client: Client, messages):
+    return client.chat.completions.create(model="m", messages=messages, stream=True)
+# --- OpenAI's client, from a package that wraps it
+from langfuse.openai import OpenAI
+def ask(messages):
+    return OpenAI().chat.completions.create(model="m", messages=messages, stream=True)  # error: 12
+# --- a client that a function of another package makes
+from harbour.clients import client_for
+def ask(messages):
+    return client_for("m").chat.completions.create(model="m", messages=messages, stream=True)  # error: 12
+# --- OpenAI's client in a field of an object from elsewhere
+from harbour.agents import Agent
+def ask(messages):
+    return Agent().client.chat.completions.create(model="m", messages=messages, stream=True)  # error: 12
+# --- near: keywords that OpenAI's client refuses
+def ask(client, messages, media):
+    options = {"model": "m", "messages": messages, "stream": True, "media": media}
+    return client.chat.completions.create(**options)
+# --- keywords that instructor adds
+def ask(client, messages, Model):
+    return client.chat.completions.create(model="m", messages=messages, stream=True, response_model=Model)  # error: 12
+# --- near: usage is asked for in the service's own way
+def ask(client, messages):
+    return client.chat.completions.create(model="m", messages=messages, stream=True, extra_body={"usage": {"include": True}})
+# --- near: a server's tests of itself
+from fastapi.testclient import TestClient
+from server import app
+def test_stream():
+    body = {"model": "m", "messages": [], "stream": True}
+    with TestClient(app).stream("POST", "/v1/chat/completions", json=body) as answer:
+        assert list(answer.iter_lines())
+# --- near: a server's tests of itself by a fixture
+import httpx, pytest
+from server import app
+@pytest.fixture
+def client():
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://test")
+async def test_stream(client):
+    answer = await client.post("/v1/chat/completions", json={"model": "m", "messages": [], "stream": True})
+    assert answer.text
+# --- a test of a server that runs elsewhere
+import requests
+def test_stream(url):
+    body = {"model": "m", "messages": [], "stream": True}
+    answer = requests.post(f"{url}/v1/chat/completions", json=body, stream=True)  # error: 14
+    assert list(answer.iter_lines())
+# --- near: the address ends in another endpoint
+import requests
+COMPLETIONS = "/v1/chat/completions"
+def ask(messages):
+    body = {"model": "m", "messages": messages, "stream": True}
+    return requests.post("https://agents.example.org/v3/chat", json=body, stream=True)
+# --- near: the address ends in another endpoint, after a host
+import requests
+COMPLETIONS = "/v1/chat/completions"
+def ask(host, messages):
+    body = {"model": "m", "messages": messages, "stream": True}
+    return requests.post(f"{host}/agent/run", json=body, stream=True)
+# --- where the address ends is not known
+import requests
+COMPLETIONS = "/v1/chat/completions"
+def ask(host, path, messages):
+    body = {"model": "m", "messages": messages, "stream": True}
+    return requests.post(f"{host}/v1/{path}", json=body, stream=True)  # error: 12
