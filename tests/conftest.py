@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,11 @@ os.environ["OTEL_SPECDECODE_RERAISE"] = "true"
 for _name in [name for name in os.environ if name.startswith(("OTEL_", "OPENAI_"))]:
     if _name != "OTEL_SPECDECODE_RERAISE":
         del os.environ[_name]
+
+# A shell that starts the tests in the background has them, and with them every program
+# that a test interrupts, ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no failure, and the long form of a test asks for more by itself.
 hypothesis.settings.register_profile(
