@@ -50,13 +50,14 @@ class Consumer:
 
     Attributes:
         site: what the engine found; `None` where nothing, or not yet.
-        first: the first finished stream whose factor is known, and its recorder.
+        first: the first finished stream whose undercount factor is known, that
+            factor, and the recorder; `None` until there is one.
         reported: whether its one warning was given.
         lock: held while one of two threads decides to give it.
     """
 
     site: ChunkCountSite | None = None
-    first: tuple[RequestRecord, Recorder] | None = None
+    first: tuple[RequestRecord, float, Recorder] | None = None
     reported: bool = False
     lock: Lock = field(default_factory=Lock)
 
@@ -100,8 +101,9 @@ def _reading_codes() -> list[CodeType]:
 
 def finish(consumer: Consumer, record: RequestRecord, recorder: Recorder) -> None:
     """Note a finished stream of a consumer, and warn if it is the first to tell."""
-    if consumer.first is None and record.undercount_factor is not None:
-        consumer.first = record, recorder
+    factor = record.undercount_factor
+    if consumer.first is None and factor is not None:
+        consumer.first = record, factor, recorder
     _report(consumer)
 
 
@@ -206,9 +208,9 @@ def _report(consumer: Consumer) -> None:
         if consumer.reported or site is None or first is None:
             return
         consumer.reported = True
-    record, recorder = first
+    record, factor, recorder = first
     recorder.count_site(site)
-    text = _message(site, record)
+    text = _message(site, record, factor)
     try:
         warnings.warn_explicit(text, ChunkCountWarning, site.path, site.line)
     except Warning:
@@ -217,14 +219,21 @@ def _report(consumer: Consumer) -> None:
             warn("%s:%s: %s", site.path, site.line, text)
 
 
-def _message(site: ChunkCountSite, record: RequestRecord) -> str:
-    factor = record.undercount_factor or 1.0
+def _message(site: ChunkCountSite, record: RequestRecord, factor: float) -> str:
     return (
         f"{site.function} takes chunks for tokens"
         f" ({site.rule}): {record.num_content_chunks} chunks carried"
-        f" {record.num_output_tokens} tokens: this rate is {factor:.2f} times too low."
+        f" {record.num_output_tokens} tokens: this rate is {_error_of_rate(factor)}."
         f" Use usage.completion_tokens, or otel_specdecode.record_of(stream)."
     )
+
+
+def _error_of_rate(factor: float) -> str:
+    if f"{factor:.2f}" == "1.00":
+        return "right on this stream, by chance"
+    if factor > 1:
+        return f"{factor:.2f} times too low"
+    return f"{1 / factor:.2f} times too high"
 
 
 def _restart_in_child() -> None:

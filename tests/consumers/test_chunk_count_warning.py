@@ -59,6 +59,72 @@ def test_the_warning_gives_file_line_and_measured_factor(done) -> None:
     )
 
 
+COUNTS_ON_THREE_SERVERS = """
+import json, time
+import httpx2, otel_specdecode
+from openai import OpenAI
+from program import ASK
+
+def answering(num_chunks, num_tokens):
+    choice = {"index": 0, "delta": {"content": "x"}, "finish_reason": None}
+    last = choice | {"delta": {}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 1, "completion_tokens": num_tokens, "total_tokens": 9}
+    chunks = [
+        *[{"choices": [choice]}] * num_chunks,
+        {"choices": [last]},
+        {"choices": [], "usage": usage},
+    ]
+    chunks = [{"id": "x", "model": "m", **chunk} for chunk in chunks]
+    events = [f"data: {json.dumps(chunk)}\\n\\n" for chunk in chunks]
+    body = "".join([*events, "data: [DONE]\\n\\n"])
+    headers = {"content-type": "text/event-stream"}
+    transport = httpx2.MockTransport(
+        lambda _: httpx2.Response(200, text=body, headers=headers)
+    )
+    http = httpx2.Client(transport=transport)
+    client = OpenAI(base_url="http://model.test/v1", api_key="x", http_client=http)
+    return otel_specdecode.wrap(client)
+
+def few(client):
+    started, num_tokens = time.perf_counter(), 0
+    for chunk in client.chat.completions.create(model="m", stream=True, **ASK):
+        num_tokens += 1
+    return f"{num_tokens / (time.perf_counter() - started):.1f} tok/s"
+
+def as_many(client):
+    started, num_tokens = time.perf_counter(), 0
+    for chunk in client.chat.completions.create(model="m", stream=True, **ASK):
+        num_tokens += 1
+    return f"{num_tokens / (time.perf_counter() - started):.1f} tok/s"
+
+def many(client):
+    started, num_tokens = time.perf_counter(), 0
+    for chunk in client.chat.completions.create(model="m", stream=True, **ASK):
+        num_tokens += 1
+    return f"{num_tokens / (time.perf_counter() - started):.1f} tok/s"
+
+few(answering(2, 5))
+as_many(answering(5, 5))
+many(answering(5, 4))
+"""
+
+
+def test_the_warning_says_which_way_the_rate_is_wrong(tmp_path: Path) -> None:
+    """A server may also cut a token's text into several chunks."""
+    (tmp_path / "run.py").write_text(COUNTS_ON_THREE_SERVERS)
+
+    done = run("run.py", cwd=tmp_path, PYTHONPATH=str(PROGRAM.parent))
+
+    said = re.findall(
+        r"ChunkCountWarning: (\w+) .*this rate is (.+?)\. Use", done.stderr
+    )
+    assert sorted(said) == [
+        ("as_many", "right on this stream, by chance"),
+        ("few", "2.50 times too low"),
+        ("many", "1.25 times too high"),
+    ], done.stderr
+
+
 def test_the_span_of_a_later_stream_is_marked(done) -> None:
     said = json.loads(done.stdout)
     assert said["marks"] == ["SPD001"]
