@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 class _Observed(abandoned.Endable, Protocol):
     record: RequestRecord | None
 
-    @property
-    def ended(self) -> bool: ...
-
 
 _lock = Lock()
 _open: tuple[list[RequestRecord], ...] = ()
@@ -81,9 +78,9 @@ def record_of(response: object) -> RequestRecord | None:
 
 def _record_of(response: object) -> RequestRecord | None:
     for candidate in _with_http_response(response):
-        entry = _by_id.get(id(candidate))
-        if entry is not None and entry[0]() is candidate:
-            return entry[1].record
+        observation = observation_of(candidate)
+        if observation is not None:
+            return observation.record
     return None
 
 

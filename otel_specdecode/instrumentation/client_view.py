@@ -45,8 +45,10 @@ def view_client(client: Any) -> ClientView:
     url = client.base_url
     key = id(client)
     known = _views.get(key)
-    if known is not None and known[1] is url and known[0]() is client:
-        return known[2]
+    if known is not None:
+        reference, its_url, view = known
+        if its_url is url and reference() is client:
+            return view
     view = _view(client, url)
     _views[key] = (weakref.ref(client, lambda _: _views.pop(key, None)), url, view)
     return view

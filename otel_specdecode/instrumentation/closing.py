@@ -64,13 +64,14 @@ def _is_shut_down(reading: Reading) -> bool:
 def _watch_sync(response: Any, reading: Reading, observation: Observation) -> None:
     close: Callable[[], None] = response.close
     own = response.__dict__.get("close")
-    # Whatever closes it again says nothing: the end is under way.
-    first = [True]
+    is_first = True
 
     def closed() -> None:
+        # Whatever closes it again says nothing: the end is under way.
+        nonlocal is_first
         attempt(_HOOK, _put_back, response, "close", closed, own)
-        ends = first and attempt(_HOOK, _is_running, reading, "gi_running") is False
-        first.clear()
+        ends = is_first and attempt(_HOOK, _is_running, reading, "gi_running") is False
+        is_first = False
         try:
             close()
         finally:
@@ -83,14 +84,15 @@ def _watch_sync(response: Any, reading: Reading, observation: Observation) -> No
 def _watch_async(response: Any, reading: Reading, observation: Observation) -> None:
     aclose: Callable[[], Awaitable[None]] = response.aclose
     own = response.__dict__.get("aclose")
-    first = [True]
+    is_first = True
 
     async def closed() -> None:
+        nonlocal is_first
         attempt(_HOOK, _put_back, response, "aclose", closed, own)
-        ends = first and attempt(_HOOK, _is_running, reading, "ag_running") is False
-        if first and attempt(_HOOK, _is_shut_down, reading):
+        ends = is_first and attempt(_HOOK, _is_running, reading, "ag_running") is False
+        if is_first and attempt(_HOOK, _is_shut_down, reading):
             attempt(_HOOK, observation.end_later)
-        first.clear()
+        is_first = False
         try:
             await aclose()
         finally:

@@ -141,11 +141,14 @@ def diagnose() -> Diagnosis:
             return empty
         return found
 
-    options = part("instrumented", lambda: (SpecDecodeInstrumentor().options,), (None,))
+    # In a tuple, since `None` is an answer here and no failure to give one.
+    (options,) = part(
+        "instrumented", lambda: (SpecDecodeInstrumentor().options,), (None,)
+    )
     return Diagnosis(
         version=part("version", lambda: version("otel-specdecode"), "unknown"),
-        instrumented=options[0] is not None,
-        clients=part("clients", lambda: _clients(options[0]), ()),
+        instrumented=options is not None,
+        clients=part("clients", lambda: _clients(options), ()),
         other_wrappers=part("other_wrappers", other_wrappers, ()),
         other_instrumentors=part("other_instrumentors", other_instrumentors, ()),
         providers=part("providers", providers_in_use, ()),

@@ -35,7 +35,7 @@ def findings_in(paths: Sequence[Path], rules: tuple[str, ...]) -> tuple[Finding,
     """
     with _importing:
         # The engine is imported by the first program that streams, and by no other.
-        # The second line is what the first leaves to a file that needs it.
+        # `_analysis` is what `run` itself would import later, for a file that needs it.
         from otel_specdecode.lint import _analysis, run, settings  # noqa: PLC0415 # pyright: ignore[reportPrivateUsage]
     del _analysis
     report = run.lint_files(paths, settings.Settings(select=rules))

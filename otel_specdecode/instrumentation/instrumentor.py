@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
@@ -36,6 +37,35 @@ _PROVIDERS = ("tracer_provider", "meter_provider")
 _ZERO_CODE = ("skip_dep_check", "raise_exception_on_conflict")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Hooked:
+    """One attribute of a client class that our hook stands in for.
+
+    Attributes:
+        kind: the class.
+        attribute: the name.
+        own: what the class itself had there; `None` where it inherited.
+        hook: ours.
+    """
+
+    kind: type
+    attribute: str
+    own: Any
+    hook: Any
+
+    def put_back(self) -> bool:
+        """Restore what was there; False where somebody has wrapped our hook since."""
+        if vars(self.kind).get(self.attribute) is not self.hook:
+            return False
+        if self.own is None:
+            # Another thread's call may have been faster.
+            with suppress(AttributeError):
+                delattr(self.kind, self.attribute)
+        else:
+            setattr(self.kind, self.attribute, self.own)
+        return True
+
+
 class SpecDecodeInstrumentor(BaseInstrumentor):
     """Observes every OpenAI client of the process, old and new.
 
@@ -45,8 +75,7 @@ class SpecDecodeInstrumentor(BaseInstrumentor):
     is logged, and the program runs without our telemetry.
     """
 
-    # Class, attribute, what was there (`None`: inherited), and our hook.
-    _restore: tuple[tuple[type, str, Any, Any], ...] = ()
+    _hooked: tuple[_Hooked, ...] = ()
     _setting: Setting | None = None
 
     @property
@@ -92,14 +121,16 @@ class SpecDecodeInstrumentor(BaseInstrumentor):
         import openai  # noqa: PLC0415 (importing this package must not import openai)
 
         self._take_out()
-        restore = list(self._restore)
+        hooked = list(self._hooked)
         for name in CLIENT_CLASSES:
             kind: type = getattr(openai, name)
             for attribute, hook in self._hooks(kind).items():
                 own = vars(kind).get(attribute)
                 setattr(kind, attribute, hook)
-                restore.append((kind, attribute, own, hook))
-        self._restore = tuple(restore)
+                hooked.append(
+                    _Hooked(kind=kind, attribute=attribute, own=own, hook=hook)
+                )
+        self._hooked = tuple(hooked)
 
     def _hooks(self, kind: type) -> dict[str, Any]:
         hooks = {REQUEST: self._request_hook(kind, getattr(kind, REQUEST))}
@@ -154,14 +185,6 @@ class SpecDecodeInstrumentor(BaseInstrumentor):
         A hook that somebody has wrapped since can only be silenced. It passes calls
         on, and takes itself out at the first one after it has come to the surface.
         """
-        left: list[tuple[type, str, Any, Any]] = []
-        for kind, attribute, own, hook in reversed(self._restore):
-            if vars(kind).get(attribute) is not hook:
-                left.insert(0, (kind, attribute, own, hook))
-            elif own is None:
-                # Another thread's call may have been faster.
-                with suppress(AttributeError):
-                    delattr(kind, attribute)
-            else:
-                setattr(kind, attribute, own)
-        self._restore = tuple(left)
+        # The last first: of two hooks on one attribute the later lies outside.
+        left = [one for one in reversed(self._hooked) if not one.put_back()]
+        self._hooked = tuple(reversed(left))

@@ -67,7 +67,26 @@ class Setting:
 
 
 class Observation:
-    """Collects what is measured of one request, and ends exactly once."""
+    """Collects what is measured of one request, and ends exactly once.
+
+    Attributes:
+        setting: what it is observed with.
+        view: what was asked for.
+        client: where it went.
+        findings: what the answer has said so far.
+        tags: what `tag()` had set when the call was made.
+        asked: why usage is to be expected, or that it is not.
+        sent_options: the request options as the client got them; `None` before.
+        trace_headers: added to each attempt.
+        span: ours, or the neighbour's that is enriched; `None` without a recorder.
+        neighbour: another instrumentation of the same call; `None` without one.
+        record: what was measured; `None` until the end, and where it was lost.
+        read_as_stream: whether a stream of the client's reads the answer, which then
+            says how it ended.
+        chunk_type: how that stream's chunks are read.
+        hands_on_response: whether the caller gets the HTTP response itself.
+        consumer: the function that reads the stream; `None` where unknown.
+    """
 
     # What most requests never change stands here once, for all of them.
     asked = UsageOrigin.ABSENT
@@ -76,7 +95,7 @@ class Observation:
     span: Span | None = None
     neighbour: Neighbour | None = None
     record: RequestRecord | None = None
-    parsed = False
+    read_as_stream = False
     chunk_type = ChunkType.MODEL
     hands_on_response = False
     consumer: consumers.Consumer | None = None

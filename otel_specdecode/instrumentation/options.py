@@ -141,7 +141,7 @@ def _as_hosts(name: str, value: object) -> tuple[str, ...]:
         parts = cast("Collection[object]", value)
     if parts is None or not all(isinstance(part, str) for part in parts):
         raise ConfigError(
-            f"{name}: expected names, or one string with commas, got {value!r}"
+            f"{name}: expected host names, or one string with commas, got {value!r}"
         )
     hosts = (_as_host(name, str(part).strip()) for part in parts)
     return tuple(host for host in hosts if host)

@@ -35,15 +35,14 @@ class RawBody:
     def __init__(self, observation: Observation, response: Any) -> None:
         self._observation = observation
         headers = response.headers
-        encoded = headers.get("content-encoding", "identity") != "identity"
-        events = _EVENT_STREAM in headers.get("content-type", "")
         self._events: SseReader | None = None
         self._json: list[bytes] | None = None
         # Compressed bytes say nothing here; usage stays unknown.
-        if events and not encoded:
-            self._events = SseReader(observation.guarded_callback())
-        elif not events and not encoded:
-            self._json = []
+        if headers.get("content-encoding", "identity") == "identity":
+            if _EVENT_STREAM in headers.get("content-type", ""):
+                self._events = SseReader(observation.guarded_callback())
+            else:
+                self._json = []
         self._num_bytes = 0
         self._returned_at: float | None = None
         self._pulling = False
@@ -57,7 +56,7 @@ class RawBody:
 
     def see(self, data: bytes) -> None:
         """Look at bytes that are on their way to the caller."""
-        if self._observation.parsed or self._observation.ended:
+        if self._observation.read_as_stream or self._observation.ended:
             return
         if self._events is not None:
             self._events.feed_bytes(data, monotonic_s())
@@ -79,7 +78,7 @@ class RawBody:
     def end_read(self, error: BaseException | None = None) -> None:
         """Note what a read came to."""
         self._pulling = False
-        if self._observation.parsed:
+        if self._observation.read_as_stream:
             return
         if error is not None:
             self._observation.end_with(error)
@@ -89,7 +88,7 @@ class RawBody:
     def close(self) -> None:
         """Note that the response was closed, by its reader or by its last read."""
         self._closed = True
-        if self._pulling or self._observation.parsed:
+        if self._pulling or self._observation.read_as_stream:
             return
         done = self._events is not None and self._events.done
         self._observation.end(Outcome.COMPLETED if done else Outcome.ABANDONED)

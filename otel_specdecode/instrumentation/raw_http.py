@@ -39,9 +39,6 @@ class ObservedLines:
     """Lines of a response, handed on as they come, and the record at their end.
 
     Iterate it once, with `for` or with `async for`, as the lines it was given.
-
-    Attributes:
-        record: what was measured; `None` until the lines ended.
     """
 
     def __init__(self, lines: Any, observation: Observation) -> None:

@@ -145,7 +145,7 @@ def _keep_apart(metered: _Metered) -> None:
 
 
 def _metering_of(meter_provider: MeterProvider | None) -> Metering:
-    """Return the sums of a provider, also where it is named once and meant once."""
+    """Return the sums of a provider; the global one has the same under `None`."""
     meant = _meant(meter_provider)
     for metered in _metered:
         if _meant(_given(metered.meter_provider())) is meant:

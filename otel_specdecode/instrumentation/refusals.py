@@ -85,7 +85,7 @@ def _texts(node: Any) -> Iterator[str]:
         elif isinstance(node, Mapping):
             fields = cast("Mapping[object, object]", node)
             pending.extend(v for k, v in fields.items() if k not in _ECHO_KEYS)
-        elif isinstance(node, (list, tuple)):
+        elif isinstance(node, list | tuple):
             pending.extend(cast("list[object]", node))
 
 
@@ -112,6 +112,6 @@ def _end_of_value(text: str, start: int) -> int:
             depth += 1
         elif character in "}])":
             depth -= 1
-        if depth <= 0 and (character in "}]),"):
+        if depth <= 0 and character in "}]),":
             return position + 1
     return len(text)

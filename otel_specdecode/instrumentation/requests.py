@@ -212,7 +212,7 @@ class Exchange:
             otel_context.detach(span_token)
 
     def give_up(self) -> None:
-        """Send what the caller made, unobserved: no stream of it would be."""
+        """Send what the caller made, unobserved: its stream would not find us."""
         self.request_options, self.stream_cls = self._callers_own
         self._without_usage = None
         self.observation.lose()
@@ -249,7 +249,7 @@ class Exchange:
             refusals.remember(
                 observation.client.base_url, observation.view.model, monotonic_s()
             )
-        if observation.parsed or observation.ended:
+        if observation.read_as_stream or observation.ended:
             return
         view = observation.view
         if view.streaming and self.stream_cls and isinstance(result, self.stream_cls):
@@ -276,7 +276,7 @@ class Exchange:
 
     def lose_unless_observed(self) -> None:
         """End a request whose answer could not be read; streams end by themselves."""
-        if not self.observation.parsed:
+        if not self.observation.read_as_stream:
             self.observation.lose()
 
     def _receive_raw(self, http_response: Any) -> None:

@@ -74,8 +74,11 @@ class SseReader:
     def feed_line(self, line: str | bytes, at: float) -> None:
         """Read one line, with or without its end.
 
+        Comments, which keep a connection alive, and fields other than `data` say
+        nothing.
+
         Args:
-            line: text, or UTF-8 bytes; anything else says nothing.
+            line: text, or UTF-8 bytes; of anything else a warning is logged.
             at: when it arrived.
         """
         if self.done or self._failed:
@@ -85,7 +88,7 @@ class SseReader:
         except UnicodeDecodeError:
             self._failed = True
             return
-        # No reason to break off the caller's loop. Comments keep a connection alive.
+        # The caller's mistake, and no reason to break off his loop.
         if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             _warn_of_no_line(line)
             return

@@ -242,7 +242,7 @@ def _observed(stream: Any, chunks: Any, observe: Callable[[Observation], Any]) -
     if observation is None:
         return None
     try:
-        observation.parsed = True
+        observation.read_as_stream = True
         abandoned.ensure_thread()
         captures.remember(stream, observation)
         captures.remember(response, observation)

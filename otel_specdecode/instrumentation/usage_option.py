@@ -42,14 +42,10 @@ def asking(request_options: Any, view: RequestView, options: Options) -> Any:
     `stream_options` is merged where the caller put it: in `extra_body`, or among
     the arguments. Nothing of the caller's is changed in place.
     """
-    wanted: dict[str, object] = {}
+    callers_own = mapping_or_empty(given(view.body.get("stream_options")))
+    merged = {**callers_own, "include_usage": True}
     if options.continuous_usage:
-        wanted["continuous_usage_stats"] = True
-    merged = {
-        **mapping_or_empty(given(view.body.get("stream_options"))),
-        "include_usage": True,
-        **wanted,
-    }
+        merged["continuous_usage_stats"] = True
     return _with_field(request_options, "stream_options", merged)
 
 

@@ -31,6 +31,7 @@ class Row:
     """
 
     __slots__ = (
+        "_acceptance",
         "_chunks",
         "_ended",
         "_key",
@@ -63,10 +64,11 @@ class Row:
         self.input_tokens = {**self.standard, names.TOKEN_TYPE: names.INPUT}
         self.output_tokens = {**self.standard, names.TOKEN_TYPE: names.OUTPUT}
         self.span = shared_attributes(record)
+        self._acceptance = ((names.ACCEPTANCE, record.acceptance_state.value),)
         self._ended = (
             (names.OUTCOME, record.outcome.value),
             (names.USAGE, record.usage_origin.value),
-            (names.ACCEPTANCE, record.acceptance_state.value),
+            *self._acceptance,
         )
 
     def count(self, record: RequestRecord) -> None:
@@ -83,11 +85,11 @@ class Row:
 
     def _count_tokens(self, num_tokens: int, num_content_chunks: int | None) -> None:
         if self._tokens is None:
-            self._tokens = self._find(names.OUTPUT_TOKEN_COUNT, self._ended[2:])
+            self._tokens = self._find(names.OUTPUT_TOKEN_COUNT, self._acceptance)
         self._tokens.value += num_tokens
         if num_content_chunks is not None:
             if self._chunks is None:
-                self._chunks = self._find(names.CONTENT_CHUNKS, self._ended[2:])
+                self._chunks = self._find(names.CONTENT_CHUNKS, self._acceptance)
             self._chunks.value += num_content_chunks
 
     def _count_acceptance(self, acceptance: Acceptance) -> None:
@@ -103,14 +105,14 @@ class Row:
         for cell, accepting in zip(self._positions, positions, strict=False):
             cell.value += accepting
 
-    def _find(self, metric: names.Metric, more: AttributeKey) -> Cell:
+    def _find(self, metric: names.Metric, more: AttributeKey = ()) -> Cell:
         return self._sums.cell(metric.name, self._key + more)
 
     def _find_speculated(self) -> tuple[Cell, Cell, Cell]:
         self._speculated = (
-            self._sums.cell(names.SPEC_STEPS.name, self._key),
-            self._sums.cell(names.DRAFT_TOKENS.name, self._key),
-            self._sums.cell(names.ACCEPTED_TOKENS.name, self._key),
+            self._find(names.SPEC_STEPS),
+            self._find(names.DRAFT_TOKENS),
+            self._find(names.ACCEPTED_TOKENS),
         )
         return self._speculated
 

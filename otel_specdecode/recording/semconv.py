@@ -301,8 +301,9 @@ def genai_metrics(names: GenAINames) -> GenAIMetrics:
     """Return the standard metrics under the names asked for."""
     published = names is GenAINames.PUBLISHED
     stem = "gen_ai.client.operation" if published else "gen_ai.client.inference"
-    operation = f"{stem}.operation"
-    both = "gen_ai.client.token.usage"
+    token_usage = "gen_ai.client.token.usage"
+    input_tokens = token_usage if published else f"{stem}.operation.input_tokens"
+    output_tokens = token_usage if published else f"{stem}.operation.output_tokens"
 
     def timed(name: str, description: str) -> Metric:
         return Metric(f"{stem}.{name}", "s", description, _GENAI_DURATION)
@@ -316,7 +317,7 @@ def genai_metrics(names: GenAINames) -> GenAIMetrics:
         duration=timed("duration", "GenAI operation duration."),
         time_to_first_chunk=timed("time_to_first_chunk", "Time to the first chunk."),
         time_per_output_chunk=timed("time_per_output_chunk", "Time between chunks."),
-        input_tokens=tokens(both if published else f"{operation}.input_tokens"),
-        output_tokens=tokens(both if published else f"{operation}.output_tokens"),
+        input_tokens=tokens(input_tokens),
+        output_tokens=tokens(output_tokens),
         token_type=published,
     )
