@@ -7,31 +7,70 @@ unless `tokens > 0`: what was not reported is left out.
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from otel_specdecode.lint._fields import field_name, is_zero
 from otel_specdecode.lint._naming import names_in
+from otel_specdecode.lint.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from otel_specdecode.lint.source import Source
 
 _LEAVES = ast.Return | ast.Continue | ast.Break | ast.Raise
 _DEPTH = 3
 
 
-def is_guarded(source: Source, node: ast.expr, name: str) -> bool:
-    """Whether a read of a name is reached only where that is not 0."""
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """What is asked of the tests around a read.
+
+    Attributes:
+        source: the file.
+        name: the variable or field.
+        is_field: it is the field itself, not yet replaced by 0: `is not None` says
+            that it is there.
+    """
+
+    source: Source
+    name: str
+    is_field: bool
+
+    def is_there_if(self, test: ast.expr) -> bool:
+        """Whether a test that holds says that the value is there and not 0."""
+        if self.is_field and _is_present(test, self.name):
+            return True
+        return _is_positive(self.source, test, self.name)
+
+    def fails(self, test: ast.expr) -> bool:
+        """Whether a test holds wherever the value is missing or 0."""
+        if self.is_field and _is_missing(test, self.name):
+            return True
+        return _is_absent(test, self.name)
+
+
+def is_guarded(
+    source: Source, node: ast.expr, name: str, *, is_field: bool = False
+) -> bool:
+    """Whether a read of a name is reached only where that is not 0.
+
+    Args:
+        source: the file.
+        node: the read.
+        name: what is read.
+        is_field: the read is of the field that may be missing, not of a variable that
+            is 0 then.
+    """
+    value = _Value(source, name, is_field)
     child: ast.AST = node
     parent = source.parent(child)
     while parent is not None and not isinstance(
         parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
     ):
-        if _guards_child(source, parent, child, name):
+        if _guards_child(value, parent, child):
             return True
         child, parent = parent, source.parent(parent)
-    return parent is not None and _left_before(source, parent, child, name)
+    return parent is not None and _left_before(value, parent, child)
 
 
 def is_replaced(source: Source, place: ast.expr) -> bool:
@@ -102,38 +141,41 @@ def _tested(test: ast.expr) -> ast.expr | None:
             return None
 
 
-def _guards_child(source: Source, parent: ast.AST, child: ast.AST, name: str) -> bool:
+def _guards_child(value: _Value, parent: ast.AST, child: ast.AST) -> bool:
     match parent:
         case ast.IfExp(test=test, body=body, orelse=orelse):
             # `... else 0.0` would take the missing one for 0 once more.
             says_missing = not is_zero(orelse)
-            return child is body and says_missing and _is_positive(source, test, name)
+            return child is body and says_missing and value.is_there_if(test)
         case ast.If(test=test, body=body):
             if any(child is statement for statement in body):
-                return _is_positive(source, test, name) or _left_before(
-                    source, parent, child, name
-                )
-            return _is_absent(test, name) or _left_before(source, parent, child, name)
+                return value.is_there_if(test) or _left_before(value, parent, child)
+            return value.fails(test) or _left_before(value, parent, child)
         case ast.BoolOp(op=ast.And(), values=values):
             before = values[: next(i for i, v in enumerate(values) if v is child)]
-            return any(_is_positive(source, value, name) for value in before)
+            return any(map(value.is_there_if, before))
         case ast.GeneratorExp() | ast.ListComp() | ast.SetComp():
             tests = [test for part in parent.generators for test in part.ifs]
-            return any(_is_positive(source, test, name) for test in tests)
+            return any(map(value.is_there_if, tests))
         case ast.stmt():
-            return _left_before(source, parent, child, name)
+            return _left_before(value, parent, child)
         case _:
             return False
 
 
-def _left_before(source: Source, parent: ast.AST, child: ast.AST, name: str) -> bool:
+def _left_before(value: _Value, parent: ast.AST, child: ast.AST) -> bool:
     """Whether an earlier statement of the same block leaves where it is 0."""
     if isinstance(parent, ast.Lambda):
         return False
     for block in ("body", "orelse", "finalbody"):
         statements = cast("list[ast.stmt]", getattr(parent, block, ()))
         if any(child is each for each in statements):
-            return any(_leaves(each, name) for each in _before(statements, child))
+            return any(
+                isinstance(each, ast.If)
+                and value.fails(each.test)
+                and isinstance(each.body[-1], _LEAVES)
+                for each in _before(statements, child)
+            )
     return False
 
 
@@ -144,12 +186,56 @@ def _before(statements: list[ast.stmt], child: ast.AST) -> Iterable[ast.stmt]:
         yield statement
 
 
-def _leaves(statement: ast.stmt, name: str) -> bool:
-    return (
-        isinstance(statement, ast.If)
-        and _is_absent(statement.test, name)
-        and isinstance(statement.body[-1], _LEAVES)
-    )
+def _is_present(test: ast.expr, field: str) -> bool:
+    """Whether a test that holds says that an object has a field, whatever its value."""
+    match test:
+        case ast.BoolOp(op=ast.And(), values=values):
+            return any(_is_present(each, field) for each in values)
+        case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[right]):
+            return field_name(left) == field and _is_none(right)
+        case ast.Compare(left=ast.Constant(value=key), ops=[ast.In()]):
+            return key == field
+        case ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=key)]):
+            return key == field
+        case ast.Call(func=ast.Name(id="isinstance"), args=[read, _]):
+            return field_name(read) == field
+        case _:
+            return False
+
+
+def _is_missing(test: ast.expr, field: str) -> bool:
+    """Whether a test holds wherever an object lacks a field.
+
+    Or a total that the field is part of; or it and other counts, so that nothing was
+    reported at all.
+    """
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=said):
+            return _is_present(said, field)
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return any(_is_missing(each, field) for each in values)
+        case ast.BoolOp(op=ast.And(), values=values):
+            counts = [_counted(each) for each in values]
+            return field in counts and all("tokens" in each for each in counts)
+        case ast.Compare(left=ast.Constant(value=key), ops=[ast.NotIn()]):
+            return key == field
+        case _:
+            return _counted(test) in {field, "total_tokens"}
+
+
+def _counted(test: ast.expr) -> str:
+    """The field that a test says is `None`; empty for other tests."""
+    match test:
+        case ast.Compare(left=left, ops=[ast.Is()], comparators=[right]) if _is_none(
+            right
+        ):
+            return field_name(left)
+        case _:
+            return ""
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _is_positive(source: Source, test: ast.expr, name: str, depth: int = 0) -> bool:

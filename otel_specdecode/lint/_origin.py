@@ -29,7 +29,6 @@ _ANSWERS = frozenset(
     "usage usages response responses resp resps completion completions acompletion "
     "chunk chunks timings answer answers reply replies".split()
 )
-_NAMES = frozenset({"meta_info", "llm_output"})
 _OWN = frozenset(
     "row rows log logs record records stats statistics summary summaries daily "
     "monthly hourly weekly history report reports ledger db budget by session "
@@ -120,4 +119,6 @@ def _is_usage(node: ast.expr) -> bool:
 def _says_answer(name: str) -> bool:
     """Whether an identifier names what a server sent."""
     words = frozenset(words_of(name))
-    return name in _NAMES or (not _ANSWERS.isdisjoint(words) and _OWN.isdisjoint(words))
+    return name == "llm_output" or (
+        not _ANSWERS.isdisjoint(words) and _OWN.isdisjoint(words)
+    )

@@ -21,6 +21,9 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _DEPTH = 3
 
 
+_Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
 class Records:
     """Declarations of a file and, for annotated records, of those it imports."""
 
@@ -37,11 +40,11 @@ class Records:
         owner, field = owner_of(read), field_name(read)
         if owner is None or not field:
             return None
-        for name in self.classes_of(owner):
-            told = self._told_by(self._source.module, name, field)
+        for module, name in self._classes(owner):
+            told = self._told_by(module, name, field)
             if told is not None:
                 return told
-        declared = self._keys if _reads_key(read) else self._attributes
+        declared = self._keys if reads_key(read) else self._attributes
         told = declared.get(field)
         return None if told and "usage" in field_name(owner) else told
 
@@ -67,6 +70,21 @@ class Records:
         for node in self._source.nodes(ast.AnnAssign):
             if isinstance(node.target, ast.Name) and node.target.id == owner.id:
                 yield from _identifiers(node.annotation)
+
+    def _classes(self, owner: ast.expr, depth: int = 0) -> Iterator[tuple[Module, str]]:
+        """Classes that an expression is said to be of, and the file that says it."""
+        if isinstance(owner, ast.Name):
+            for name in self.classes_of(owner):
+                yield self._source.module, name
+        elif isinstance(owner, ast.Call):
+            yield self._source.module, field_name(owner.func)
+        elif isinstance(owner, ast.Attribute) and depth < _DEPTH:
+            for module, name in self._classes(owner.value, depth + 1):
+                place, node = self._definition(module, name)
+                if isinstance(node, ast.ClassDef):
+                    for said in _annotations_of(node, owner.attr):
+                        for each in _identifiers(said):
+                            yield place, each
 
     def loops_over(self, name: ast.Name) -> Iterator[ast.expr]:
         """What the loops around a variable take it from."""
@@ -104,35 +122,51 @@ class Records:
     def _told_by(
         self, module: Module, name: str, field: str, depth: int = 0
     ) -> bool | None:
-        """What the class of this name says of a field, or one it is made from."""
+        """What the class of this name says of a field, or one it is made from.
+
+        Of a function, what the class says that it returns.
+        """
         if depth > _DEPTH:
             return None
-        for owner in cast("list[ast.ClassDef]", module.nodes.get(ast.ClassDef, ())):
-            if owner.name != name:
-                continue
-            for declared, is_number in _fields_of(owner):
+        place, node = self._definition(module, name)
+        if isinstance(node, ast.ClassDef):
+            for declared, is_number in _fields_of(node):
                 if declared == field:
                     return is_number
-            for base in owner.bases:
-                told = self._told_by(module, field_name(base), field, depth + 1)
-                if told is not None:
-                    return told
+            others = [field_name(base) for base in node.bases]
+        elif node is not None and node.returns is not None:
+            others = list(_identifiers(node.returns))
+        else:
             return None
+        for other in others:
+            told = self._told_by(place, other, field, depth + 1)
+            if told is not None:
+                return told
+        return None
+
+    def _definition(
+        self, module: Module, name: str, depth: int = 0
+    ) -> tuple[Module, _Definition | None]:
+        """The class or function of this name that a file defines or imports."""
+        for kind in (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef):
+            for owner in cast("list[_Definition]", module.nodes.get(kind, ())):
+                if owner.name == name:
+                    return module, owner
         find = self._source.find_module
-        if find is None:
-            return None
+        if find is None or depth > _DEPTH:
+            return module, None
         imports = module.nodes.get(ast.ImportFrom, ())
         for node in cast("list[ast.ImportFrom]", imports):
             for alias in node.names:
                 if (alias.asname or alias.name) == name:
                     other = find(module, node.module or "", node.level)
                     if other is None or other is module:
-                        return None
-                    return self._told_by(other, alias.name, field, depth + 1)
-        return None
+                        return module, None
+                    return self._definition(other, alias.name, depth + 1)
+        return module, None
 
 
-def _reads_key(read: ast.expr) -> bool:
+def reads_key(read: ast.expr) -> bool:
     """Whether it is `r.get(field)` or `r[field]`, not an attribute."""
     return isinstance(read, ast.Subscript) or (
         isinstance(read, ast.Call) and isinstance(read.func, ast.Attribute)
@@ -146,12 +180,61 @@ def _is_typed_dict(owner: ast.ClassDef) -> bool:
 def _fields_of(owner: ast.ClassDef) -> Iterator[tuple[str, bool]]:
     """Declared fields of a class, and whether each is always a number."""
     for node in owner.body:
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            is_number = _is_number(node.annotation) and not owner.keywords
-            default = node.value
-            if isinstance(default, ast.Constant) and default.value is None:
-                is_number = False
-            yield node.target.id, is_number
+        match node:
+            case ast.AnnAssign(
+                target=ast.Name(id=name), annotation=said, value=default
+            ):
+                yield (
+                    name,
+                    _is_number(said) and not owner.keywords and not _is_none(default),
+                )
+            case ast.FunctionDef(name=name, returns=ast.expr() as said) if (
+                "property" in map(field_name, node.decorator_list)
+            ):
+                yield name, _is_number(said)
+            case ast.FunctionDef(name="__init__"):
+                yield from _fields_made_by(node)
+            case _:
+                pass
+
+
+def _fields_made_by(init: ast.FunctionDef) -> Iterator[tuple[str, bool]]:
+    """Fields that `__init__` sets to a number or says to be one."""
+    for node in init.body:
+        match node:
+            case ast.AnnAssign(target=ast.Attribute(attr=name), annotation=said):
+                yield name, _is_number(said) and not _is_none(node.value)
+            case ast.Assign(
+                targets=[ast.Attribute(attr=name)],
+                value=ast.Constant(value=int() | float()),
+            ):
+                yield name, True
+            case _:
+                pass
+
+
+def _is_none(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _annotations_of(owner: ast.ClassDef, field: str) -> Iterator[ast.expr]:
+    """What a class says that a field of its objects is: a class, or a call of one."""
+    for node in ast.walk(owner):
+        match node:
+            case ast.AnnAssign(
+                target=ast.Name(id=name) | ast.Attribute(attr=name), annotation=said
+            ) if name == field:
+                yield said
+            case ast.FunctionDef(name=name, returns=ast.expr() as said) if (
+                name == field
+            ):
+                yield said
+            case ast.Assign(
+                targets=[ast.Attribute(attr=name)], value=ast.Call(func=made)
+            ) if name == field:
+                yield made
+            case _:
+                pass
 
 
 def _is_number(annotation: ast.expr) -> bool:

@@ -15,10 +15,10 @@ from otel_specdecode.lint._fields import default_of, field_name, is_zero
 from otel_specdecode.lint._guards import is_guarded, is_replaced
 from otel_specdecode.lint._origin import Origin
 from otel_specdecode.lint._presence import Presence
-from otel_specdecode.lint._records import Records
+from otel_specdecode.lint._records import Records, reads_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from otel_specdecode.lint.source import Source
 
@@ -189,13 +189,16 @@ class _Flow:
         while parent is not None:
             verdict = self._step(child, parent, depth)
             if verdict is not None:
-                return verdict and not self._is_guarded(node)
+                return verdict and not self._is_guarded(node, depth)
             child, parent = parent, self._source.parent(parent)
         return False
 
-    def _is_guarded(self, node: ast.expr) -> bool:
-        name = field_name(_taken_as_zero(node) or node)
-        return bool(name) and is_guarded(self._source, node, name)
+    def _is_guarded(self, node: ast.expr, depth: int) -> bool:
+        field = _taken_as_zero(node)
+        name = field_name(field or node)
+        # What is read after that is a 0 that is there.
+        is_field = field is not None and depth == 0
+        return bool(name) and is_guarded(self._source, node, name, is_field=is_field)
 
     def _step(self, child: ast.AST, parent: ast.AST, depth: int) -> bool | None:
         """What one step up says: yes, no, or go on (`None`)."""
@@ -225,7 +228,7 @@ class _Flow:
             case ast.keyword(arg=str(name)) if depth < _DEPTH:
                 call = self._source.parent(parent)
                 into = isinstance(call, ast.Call) and self._into_call(call.func)
-                return bool(into) or self._read_elsewhere(name, depth)
+                return bool(into) or self._read_elsewhere(name, depth, None)
             case _:
                 return None
 
@@ -243,7 +246,8 @@ class _Flow:
         if isinstance(target, ast.Name):
             return self._read_here(target, depth)
         name = field_name(target)
-        return bool(name) and self._read_elsewhere(name, depth)
+        how = reads_key if isinstance(target, ast.Subscript) else _reads_attribute
+        return bool(name) and self._read_elsewhere(name, depth, how)
 
     def _from_return(self, node: ast.AST, depth: int) -> bool:
         outer: ast.AST | None = node
@@ -265,7 +269,7 @@ class _Flow:
     ) -> bool:
         for key, value in zip(keys, values, strict=True):
             if value is child and isinstance(key, ast.Constant):
-                return self._read_elsewhere(str(key.value), depth)
+                return self._read_elsewhere(str(key.value), depth, reads_key)
         return False
 
     def _read_here(self, target: ast.Name, depth: int) -> bool:
@@ -278,8 +282,17 @@ class _Flow:
             for read in self._reads.get(target.id, [])
         )
 
-    def _read_elsewhere(self, name: str, depth: int) -> bool:
+    def _read_elsewhere(
+        self, name: str, depth: int, how: Callable[[ast.expr], bool] | None
+    ) -> bool:
+        """Follow what is written under a name to where that is read in the same way."""
         if depth >= _DEPTH:
             return False
-        reads = self._reads.get(name, [])
+        reads = filter(how, self._reads.get(name, []))
         return any(self.reaches_number(read, depth + 1) for read in reads)
+
+
+def _reads_attribute(read: ast.expr) -> bool:
+    return isinstance(read, ast.Attribute) or (
+        isinstance(read, ast.Call) and isinstance(read.func, ast.Name)
+    )

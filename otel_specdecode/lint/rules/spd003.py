@@ -17,10 +17,10 @@ The rule follows `**options`, dict literals, later `payload["stream_options"] = 
 `setdefault` and `update`, `extra_body`, constants and bodies that a function builds. A
 `stream=` whose value cannot be told is left alone. The Responses API always reports
 usage, and Ollama's own API does not know the option. Services that report usage unasked
-(OpenRouter, Mistral, Groq and others, told by the address or by what the client, branch,
-function, class or file is named), clients of other packages that have OpenAI's shape,
-tests that ask an application in their own process, and answers that are read whole are
-left alone.
+(OpenRouter, Mistral, Groq and others, told by the address or by what the client,
+branch, function, class or file is named), clients of other packages that have OpenAI's
+shape, tests that ask an application in their own process, and answers that are read
+whole are left alone.
 
 It also stays silent where usage is asked for by other means: the client comes from
 `otel_specdecode.wrap()`, a file of the run calls

@@ -22,7 +22,10 @@ The rule stays silent where nothing that was left out counts as 0:
 - the value is only shown, compared or tested;
 - the quotient is computed only where the value is not 0 (`if tokens > 0`, an early
   `return`, `... if tokens else None`; but `... else 0.0` is reported);
-- the rows are those that have the field (`if row.output_tokens is not None`);
+- the rows are those that have the field (`if row.output_tokens is not None`), or
+  nothing is computed where it is missing (`if usage.output_tokens is None: return`);
+- the object's class says that the field is a number, or the function that makes the
+  dict always writes the key;
 - the row is a sum already: it counts its requests beside (`row.request_count or 0`),
   or is called a total (`total_usage.get("completion_tokens", 0)`).
 

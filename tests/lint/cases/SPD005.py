@@ -411,3 +411,116 @@ def run(bodies, seconds):
     if tokens == 0 and chars == 0:
         return "failed"
     return tokens / seconds
+# --- near: a field of an own class, reached through another
+from dataclasses import dataclass, field
+@dataclass
+class TokenUsage:
+    output_tokens: int = 0
+@dataclass
+class Turn:
+    usage: TokenUsage = field(default_factory=TokenUsage)
+class Agent:
+    def __init__(self):
+        self.usage = TokenUsage()
+    def add(self, turn: Turn):
+        self.tokens += turn.usage.output_tokens or 0
+    def speed(self, seconds):
+        return (self.usage.output_tokens or 0) / seconds + self.tokens
+# --- a field of an own class that may be None, reached through another
+from dataclasses import dataclass
+@dataclass
+class TokenUsage:
+    output_tokens: int | None = None
+@dataclass
+class Turn:
+    usage: TokenUsage
+class Agent:
+    def add(self, turn: Turn):
+        self.tokens += turn.usage.output_tokens or 0  # error: 24
+# --- near: an own class, as the function says that makes it
+class Counts:
+    def __init__(self):
+        self.completion_tokens = 0
+def counts_of(response) -> Counts:
+    return Counts()
+def record(response, counter):
+    usage = counts_of(response)
+    counter.inc(getattr(usage, "completion_tokens", 0))
+# --- a property that may say None
+from typing import Optional
+class Answer:
+    @property
+    def completion_tokens(self) -> Optional[int]:
+        return self.body.get("completion_tokens")
+def record(answer: Answer, counter):
+    counter.inc(answer.completion_tokens or 0)  # error: 17
+# --- near: what a function makes always has the key
+class Client:
+    def usage_of(self, response):
+        found = response.usage
+        return {"completion_tokens": found.completion_tokens, "cost": 0}
+    def record(self, response, counter):
+        usage = self.usage_of(response)
+        counter.inc(usage.get("completion_tokens", 0))
+# --- what a function makes may be empty
+class Client:
+    def usage_of(self, response):
+        found = response.usage
+        if not found:
+            return {}
+        return {"completion_tokens": found.completion_tokens, "cost": 0}
+    def record(self, response, counter):
+        usage = self.usage_of(response)
+        counter.inc(usage.get("completion_tokens", 0))  # error: 21
+# --- near: read only where it is there
+def record(usage, counter):
+    if "completion_tokens" in usage:
+        counter.inc(usage.get("completion_tokens", 0))
+    if hasattr(usage, "output_tokens"):
+        counter.inc(usage.output_tokens or 0)
+# --- one of two is there
+def record(usage, counter):
+    if "completion_tokens" in usage or "prompt_tokens" in usage:
+        counter.inc(usage.get("completion_tokens", 0))  # error: 21
+# --- near: no price where a count is missing
+def price(usage, rate):
+    if usage.output_tokens is None:
+        return None
+    return (usage.output_tokens or 0) / 1_000_000 * rate
+# --- near: no price where the total is missing
+def price(usage, rate):
+    if rate is None or usage.total_tokens is None:
+        return None
+    return ((usage.input_tokens or 0) + (usage.output_tokens or 0)) / 1_000_000 * rate
+# --- near: no price where nothing was reported
+def price(usage, rate):
+    if usage.input_tokens is None and usage.output_tokens is None:
+        return None
+    return ((usage.input_tokens or 0) + (usage.output_tokens or 0)) / 1_000_000 * rate
+# --- a price where only the rate is missing
+def price(usage, rate):
+    if rate is None:
+        return None
+    return (usage.output_tokens or 0) / 1_000_000 * rate  # error: 13
+# --- a variable that is 0 is not None
+def price(usage, rate):
+    tokens = usage.output_tokens or 0  # error: 14
+    if tokens is None:
+        return None
+    return tokens / 1_000_000 * rate
+# --- near: written as a key, and another object's attribute is what is divided
+def convert(usage):
+    return {"output_tokens": usage.get("completion_tokens", 0)}
+def speed(message, seconds):
+    return message.output_tokens / seconds
+# --- written as a key and divided as one
+def convert(usage):
+    return {"output_tokens": usage.get("completion_tokens", 0)}  # error: 30
+def speed(message, seconds):
+    return message["output_tokens"] / seconds
+# --- near: SGLang's meta_info always has its count
+def total(results):
+    return sum(each["meta_info"].get("completion_tokens", 0) for each in results)
+# --- the acceptance in meta_info is there with speculation alone
+def mean(results):
+    return sum(each["meta_info"].get("spec_accept_length", 0) for each in results)  # error: 16
