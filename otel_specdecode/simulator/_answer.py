@@ -81,6 +81,7 @@ class Answer:
         tally: the request's own sums.
         first_token_at_s: engine time of the first token; set as it runs.
         last_token_at_s: engine time of the latest step; set as it runs.
+        num_prompt_tokens: of all its prompts.
     """
 
     profile: Profile
@@ -160,8 +161,7 @@ class Answer:
         return _usage.acceptance(
             self.choices[0],
             num_spec_tokens=self.num_spec_tokens,
-            level=self.profile.payload,
-            directives=self.directives,
+            level=level,
         )
 
     @property

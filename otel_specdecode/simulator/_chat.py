@@ -10,7 +10,7 @@ from otel_specdecode.simulator._logprobs import chat_logprobs
 from otel_specdecode.simulator._script import TextScript
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from otel_specdecode.simulator._answer import Answer
     from otel_specdecode.simulator._engine import Choice
@@ -20,16 +20,9 @@ class ChatWire(ChunkWire):
     """`/v1/chat/completions`."""
 
     object_name = "chat.completion.chunk"
+    _before = b',"delta":{'
     _between = b'},"logprobs":null,"finish_reason":null,"token_ids":null}'
-
-    def _choice_prefix(self, index: int) -> bytes:
-        return (
-            b"data: "
-            + self._head
-            + b',"choices":[{"index":'
-            + str(index).encode()
-            + b',"delta":{'
-        )
+    _empty_choice: Mapping[str, Any] = {"index": 0, "delta": {}}
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
@@ -82,9 +75,6 @@ class ChatWire(ChunkWire):
             + b"}]"
             + self._tail(last, finished=finished)
         )
-
-    def _empty_choice(self) -> dict[str, Any]:
-        return {"index": 0, "delta": {}}
 
     def _logprobs(self, choice: Choice, first: int, last: int) -> dict[str, Any] | None:
         num_top = self._answer.request.logprobs

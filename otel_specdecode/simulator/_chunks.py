@@ -20,7 +20,7 @@ from otel_specdecode.simulator._answer import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from otel_specdecode.simulator._engine import Choice
 
@@ -53,19 +53,22 @@ class ChunkWire:
     """What chat and completions have in common."""
 
     object_name: str
+    _before: bytes
+    """Members of a choice between its index and its text."""
     _between: bytes
     """Members between the text of an unfinished choice and its end."""
+    _empty_choice: Mapping[str, Any]
+    """A choice that brings nothing."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
-        self._head = to_json(
-            {
-                "id": answer.response_id,
-                "object": self.object_name,
-                "created": answer.created,
-                "model": answer.profile.model,
-            }
-        )[:-1]
+        self._identity: dict[str, Any] = {
+            "id": answer.response_id,
+            "object": self.object_name,
+            "created": answer.created,
+            "model": answer.profile.model,
+        }
+        self._head = to_json(self._identity)[:-1]
         self._plain_tail = self._usage_member(0) + b"}\n\n"
         # What follows the text of most chunks of a stream, whole.
         self._plain_end = self._between + b"]" + self._plain_tail
@@ -85,7 +88,8 @@ class ChunkWire:
         return iter(())
 
     def _choice_prefix(self, index: int) -> bytes:
-        raise NotImplementedError
+        number = str(index).encode()
+        return b"data: " + self._head + b',"choices":[{"index":' + number + self._before
 
     def _usage_member(self, num_tokens: int) -> bytes:
         match self._answer.each:
@@ -139,30 +143,17 @@ class ChunkWire:
         answer = self._answer
         if answer.last in (Last.NOWHERE, Last.ON_FINISH):
             return
-        head = self._final_head()
-        no_choices: dict[str, Any] = {"choices": []}
+        without_choice: dict[str, Any] = {**self._identity, "choices": []}
         if answer.last is Last.BESIDE_A_CHOICE:
-            yield event(head | no_choices)
-            empty = self._empty_choice()
-            yield event(head | {"choices": [empty], "usage": answer.usage})
+            yield event(without_choice)
+            with_choice = self._identity | {"choices": [self._empty_choice]}
+            yield event(with_choice | {"usage": answer.usage})
             return
-        chunk = head | no_choices | {"usage": answer.usage}
+        chunk = without_choice | {"usage": answer.usage}
         chunk["system_fingerprint"] = FINGERPRINT
         if (metrics := answer.streamed_metrics()) is not None:
             chunk["metrics"] = metrics
         yield event(chunk)
-
-    def _final_head(self) -> dict[str, Any]:
-        answer = self._answer
-        return {
-            "id": answer.response_id,
-            "object": self.object_name,
-            "created": answer.created,
-            "model": answer.profile.model,
-        }
-
-    def _empty_choice(self) -> dict[str, Any]:
-        raise NotImplementedError
 
     def _whole(self, object_name: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
         answer = self._answer
@@ -171,11 +162,8 @@ class ChunkWire:
         counts["completion_tokens_details"] = counts.pop(
             "completion_tokens_details", None
         )
-        return {
-            "id": answer.response_id,
+        return self._identity | {
             "object": object_name,
-            "created": answer.created,
-            "model": answer.profile.model,
             "choices": choices,
             "service_tier": None,
             "system_fingerprint": FINGERPRINT,

@@ -10,6 +10,8 @@ from otel_specdecode.simulator._logprobs import completion_logprobs
 from otel_specdecode.simulator._script import TextScript
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from otel_specdecode.simulator._engine import Choice
 
 
@@ -17,19 +19,12 @@ class CompletionWire(ChunkWire):
     """`/v1/completions`."""
 
     object_name = "text_completion"
+    _before = b',"text":"'
     _between = (
         b'","logprobs":null,"finish_reason":null,"stop_reason":null,'
         b'"prompt_token_ids":null,"token_ids":null}'
     )
-
-    def _choice_prefix(self, index: int) -> bytes:
-        return (
-            b"data: "
-            + self._head
-            + b',"choices":[{"index":'
-            + str(index).encode()
-            + b',"text":"'
-        )
+    _empty_choice: Mapping[str, Any] = {"index": 0, "text": ""}
 
     def chunk(self, choice: Choice, first: int, last: int) -> bytes | None:
         """The text of all tokens that are due."""
@@ -63,9 +58,6 @@ class CompletionWire(ChunkWire):
             + b"}]"
             + self._tail(last, finished=finished)
         )
-
-    def _empty_choice(self) -> dict[str, Any]:
-        return {"index": 0, "text": ""}
 
     def _logprobs(self, choice: Choice, first: int, last: int) -> dict[str, Any] | None:
         num_top = self._answer.request.logprobs

@@ -109,6 +109,7 @@ def parse_request(endpoint: Endpoint, raw_body: bytes, model: str) -> Generation
 
 
 def _read(endpoint: Endpoint, body: Body, model: str) -> GenerationRequest:
+    # Refused unless they are numbers, though the text does not depend on them.
     for name in _NUMBERS:
         float(body.get(name) or 0)
     _check_stream_options(body)

@@ -136,16 +136,18 @@ class StopStringScript(TextScript):
 
     def delta(self, first: int, last: int, *, finished: bool) -> bytes | None:
         """What became visible with tokens `first` to `last`."""
-        before = len(self._visible(first, finished=False)) if first else 0
-        text = self._visible(last, finished=finished)[before:]
+        text = self._became_visible(first, last, finished=finished)
         return b'"content":' + json.dumps(text, ensure_ascii=False).encode()
 
     def json_text(self, first: int, last: int) -> bytes:
         """What became visible, escaped, for endpoints that have no delta."""
         finished = last >= self.ending.num_tokens
-        before = len(self._visible(first, finished=False)) if first else 0
-        text = self._visible(last, finished=finished)[before:]
+        text = self._became_visible(first, last, finished=finished)
         return json.dumps(text, ensure_ascii=False)[1:-1].encode()
+
+    def _became_visible(self, first: int, last: int, *, finished: bool) -> str:
+        before = len(self._visible(first, finished=False)) if first else 0
+        return self._visible(last, finished=finished)[before:]
 
     def text(self, last: int) -> str:
         """Content without the stop string."""

@@ -64,7 +64,9 @@ def foreign_traffic(body: bytes, num_engines: int) -> tuple[int, Totals]:
         by_position = tuple(given.pop("accepted_by_position", ()))
         totals = Totals(**given, accepted_by_position=by_position)
     except (ValueError, TypeError, AttributeError) as error:
-        raise Refused(f"expected counts among {', '.join(sorted(known))}") from error
+        raise Refused(
+            f"expected counts among {', '.join(sorted(known))}: {error}"
+        ) from error
     if not 0 <= engine < num_engines:
         raise Refused(f"engine: expected 0..{num_engines - 1}, got {engine}")
     return engine, totals

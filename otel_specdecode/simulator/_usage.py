@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from otel_specdecode.simulator.directives import Directives, PayloadFault
+from otel_specdecode.simulator.directives import PayloadFault
 from otel_specdecode.simulator.profile import PayloadLevel
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ def usage(num_prompt_tokens: int, num_output_tokens: int) -> dict[str, Any]:
     }
 
 
-def acceptance(
-    choice: Choice,
-    *,
-    num_spec_tokens: int,
-    level: PayloadLevel,
-    directives: Directives,
-) -> Any:
-    """Build `metrics.speculative_decoding`, or what stands in its place."""
+def acceptance(choice: Choice, *, num_spec_tokens: int, level: str) -> Any:
+    """Build `metrics.speculative_decoding`, or what stands in its place.
+
+    Args:
+        choice: the sequence that it is about.
+        num_spec_tokens: k.
+        level: a `PayloadLevel` but `NONE`, or a `PayloadFault`.
+    """
     histogram = [0] * (num_spec_tokens + 1)
     for accepted in choice.per_step_accepted:
         histogram[accepted] += 1
@@ -55,12 +55,11 @@ def acceptance(
         "num_draft_tokens": num_drafted,
         "num_spec_tokens": num_spec_tokens,
     }
-    wanted = directives.payload or level
-    if wanted == PayloadLevel.DETAILED and num_steps:
+    if level == PayloadLevel.DETAILED and num_steps:
         payload["per_step_accepted"] = choice.per_step_accepted
         payload["per_step_drafted"] = choice.per_step_drafted
-    if wanted in tuple(PayloadFault):
-        return _spoiled(payload, PayloadFault(wanted))
+    if level in tuple(PayloadFault):
+        return _spoiled(payload, PayloadFault(level))
     return payload
 
 

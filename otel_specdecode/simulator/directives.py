@@ -1,9 +1,9 @@
 """What a request, or a whole profile, asks the simulator to do out of the ordinary.
 
 One grammar serves the `x-simulate` header and `Profile.simulate`: directives apart
-by commas, each `name`, `name=value`, `name@N` or `name@N:seconds`, where N counts
-the server-sent events already delivered (the role chunk is the first). For
-example `x-simulate: stall@5:2, usage=absent`.
+by commas, each `name`, `name=value` or `name@N`, where N counts the server-sent events
+already delivered (the role chunk is the first). `stall@N:seconds` says for how long.
+For example `x-simulate: stall@5:2, usage=absent`.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ _AT_EVENT = {
 }
 _FLAGS = {"hang-up": "hang_up", "no-done": "no_done", "split": "split"}
 
-_ITEM = re.compile(r"([a-z-]+)(?:@(\d+)(?::([\d.]+))?)?(?:=(.+))?")
+_ITEM = re.compile(r"([a-z-]+)(?:@(\d+)(?::(\d+(?:\.\d+)?))?)?(?:=(.+))?")
 
 
 def _parse_one(item: str) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def _parse_one(item: str) -> dict[str, Any]:
     name, at, seconds, value = match.groups() if match else (item, None, None, None)
     if name in _FLAGS and at is None and value is None:
         return {_FLAGS[name]: True}
-    if name in _AT_EVENT and value is None:
+    if name in _AT_EVENT and value is None and (seconds is None or name == "stall"):
         changes: dict[str, Any] = {_AT_EVENT[name]: int(at or 0)}
         if seconds is not None:
             changes["stall_s"] = float(seconds)

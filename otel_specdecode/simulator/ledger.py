@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +61,8 @@ class Totals:
             row.accepted_by_position + (0,) * (length - len(row.accepted_by_position))
             for row in (self, other)
         )
-        by_position = tuple(a + sign * b for a, b in zip(mine, theirs, strict=True))
-        return Totals(**sums, accepted_by_position=by_position)
+        positions = tuple(a + sign * b for a, b in zip(mine, theirs, strict=True))
+        return Totals(**sums, accepted_by_position=positions)
 
 
 _SCALARS = tuple(
@@ -127,11 +127,11 @@ class Tally:
         """The sums as a value."""
         return Totals(
             **{name: getattr(self, name) for name in _SCALARS},
-            accepted_by_position=by_position(self.histogram),
+            accepted_by_position=_by_position(self.histogram),
         )
 
 
-def by_position(histogram: Sequence[int]) -> tuple[int, ...]:
+def _by_position(histogram: Sequence[int]) -> tuple[int, ...]:
     """Turn steps by accepted drafts into steps that accepted at least i + 1."""
     return tuple(sum(histogram[at:]) for at in range(1, len(histogram)))
 
@@ -173,7 +173,7 @@ class Ledger:
     @property
     def totals(self) -> Totals:
         """Sums over all engines."""
-        return total(self.engines)
+        return sum(self.engines, Totals())
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -203,8 +203,3 @@ class Ledger:
             self._ended[tally.engine] += entry.totals
             self._reasons[tally.engine].update(tally.finish_reasons)
             self._entries.append(entry)
-
-
-def total(rows: Iterable[Totals]) -> Totals:
-    """Add rows up."""
-    return sum(rows, Totals())

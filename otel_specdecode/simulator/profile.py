@@ -70,14 +70,18 @@ class Speculation:
         if not rates:
             raise SimulatorError("acceptance_by_position: expected 1 rate or more")
         if any(not 0 <= rate <= 1 for rate in rates):
-            raise SimulatorError(f"acceptance_by_position: not all in 0..1: {rates}")
+            raise SimulatorError(
+                f"acceptance_by_position: expected rates in 0..1, got {rates}"
+            )
         if any(later > rate for rate, later in itertools.pairwise(rates)):
             raise SimulatorError(
                 f"acceptance_by_position: a later position cannot be accepted more "
                 f"often than an earlier one, got {rates}"
             )
-        if not 0 <= self.coverage <= 1 or not 0 <= self.open_text_ratio <= 1:
-            raise SimulatorError("coverage and open_text_ratio: expected 0..1")
+        for name in ("coverage", "open_text_ratio"):
+            share: float = getattr(self, name)
+            if not 0 <= share <= 1:
+                raise SimulatorError(f"{name}: expected 0..1, got {share}")
         if self.min_draft_tokens is not None and not (
             1 <= self.min_draft_tokens <= len(rates)
         ):

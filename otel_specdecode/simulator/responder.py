@@ -51,6 +51,11 @@ _WIRES: Mapping[Endpoint, Callable[[Answer], Wire]] = {
     Endpoint.COMPLETIONS: CompletionWire,
     Endpoint.RESPONSES: ResponsesWire,
 }
+_ID_PREFIXES = {
+    Endpoint.CHAT: "chatcmpl-",
+    Endpoint.COMPLETIONS: "cmpl-",
+    Endpoint.RESPONSES: "resp_",
+}
 _PATHS = {endpoint.value: endpoint for endpoint in Endpoint}
 _AZURE = "/openai/deployments/"
 
@@ -249,9 +254,8 @@ class Responder:
         )
 
     def _new_id(self, endpoint: Endpoint) -> str:
-        prefix = {"chat": "chatcmpl-", "comp": "cmpl-", "resp": "resp_"}
         number = next(self._numbers)
-        return f"{prefix[endpoint.value[4:8]]}{self._instance}{number:08x}"
+        return f"{_ID_PREFIXES[endpoint]}{self._instance}{number:08x}"
 
     def _run(
         self, answer: Answer, engine: int, lagging: Lagging | None
@@ -265,7 +269,7 @@ class Responder:
             jitter_seed=f"jitter|{answer.key}",
         )
         wire = _WIRES[answer.request.endpoint](answer)
-        running = Running(answer, self._engines[engine], self.ledger, self._exposition)
+        running = Running(answer, state, self.ledger, self._exposition)
         steps = generate(answer.choices, answer.num_prompt_tokens, pace, answer.tally)
         try:
             if answer.request.stream:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from otel_specdecode.simulator.ledger import Ledger, Totals
     from otel_specdecode.simulator.profile import Profile
 
+_BACKLOG = 1024
+"""Connections that wait to be accepted: a load generator opens many at once."""
+
 
 class Simulator:
     """A running simulated server.
@@ -177,7 +180,7 @@ async def _listen(
     return await loop.create_server(
         lambda: Connection(responder, loop, connections, write_each=write_each),
         sock=listener,
-        backlog=1024,
+        backlog=_BACKLOG,
     )
 
 
@@ -199,7 +202,7 @@ def _bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise SimulatorError(f"port: cannot bind {host}:{port}: {error}") from error
-    listener.listen(1024)
+    listener.listen(_BACKLOG)
     return listener
 
 

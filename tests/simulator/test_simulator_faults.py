@@ -259,6 +259,8 @@ def test_older_servers_put_acceptance_elsewhere_or_nowhere():
         "usage=often",
         "@5",
         "merge",
+        "error@5:2",  # only silence has a length
+        "stall@5:1.2.3",
     ],
 )
 def test_a_directive_that_cannot_be_read_is_refused(text):
