@@ -33,8 +33,7 @@ class Unusable(click.ClickException):
 
 
 @contextmanager
-def _told() -> Generator[None]:
-    """Says in one line what is wrong with what the command was given."""
+def _errors_in_one_line() -> Generator[None]:
     try:
         yield
     except ConfigError as error:
@@ -71,7 +70,7 @@ def show(name: str) -> None:
     """Print one file, such as base.yaml."""
     from otel_specdecode.collector.bundle import read_file
 
-    with _told():
+    with _errors_in_one_line():
         click.echo(read_file(name), nl=False)
 
 
@@ -82,7 +81,7 @@ def copy(target: Path, *, force: bool) -> None:
     """Copy the bundle to the folder TARGET."""
     from otel_specdecode.collector import copy_bundle
 
-    with _told():
+    with _errors_in_one_line():
         written = copy_bundle(target, overwrite=force)
     click.echo(f"{len(written)} files in {target}")
 
@@ -98,7 +97,7 @@ def check(files: tuple[Path, ...], *, as_json: bool) -> None:
     """
     from otel_specdecode.collector import check_configuration
 
-    with _told():
+    with _errors_in_one_line():
         found = check_configuration(files, os.environ)
     _report(found, as_json=as_json)
 
@@ -114,7 +113,7 @@ def check_queries(files: tuple[Path, ...], *, as_json: bool) -> None:
     """
     from otel_specdecode.collector import check_query_file
 
-    with _told():
+    with _errors_in_one_line():
         found = [finding for file in files for finding in check_query_file(file)]
     _report(found, as_json=as_json)
 
@@ -145,7 +144,7 @@ def metrics(url: str, *, as_json: bool) -> None:
     """
     from otel_specdecode.collector.server_page import read_page, report
 
-    with _told():
+    with _errors_in_one_line():
         answers = report(read_page(url))
     lines = [
         f"{'found  ' if answer.found_as else 'MISSING'} {answer}" for answer in answers
@@ -180,7 +179,7 @@ def probe(
     """
     from otel_specdecode.collector.probe import Probe
 
-    with _told():
+    with _errors_in_one_line():
         answers = Probe(
             endpoint=endpoint,
             prometheus=prometheus,

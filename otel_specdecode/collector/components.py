@@ -15,6 +15,8 @@ SECTIONS = ("receivers", "processors", "exporters", "connectors", "extensions")
 GRPC = frozenset({"otlp", "otlp_grpc"})
 HTTP = frozenset({"otlphttp", "otlp_http"})
 REMOTE_WRITE = frozenset({"prometheus_remote_write", "prometheusremotewrite"})
+LOOPBACK = ("127.", "localhost", "[::1]")
+"""How addresses on this machine begin."""
 SIGNAL_ENDPOINTS = ("traces_endpoint", "metrics_endpoint", "logs_endpoint")
 """Settings of exporters over HTTP that go before `endpoint`, for one signal each."""
 PIPELINE_SECTIONS = ("receivers", "processors", "exporters")

@@ -17,6 +17,7 @@ from otel_specdecode.collector import (
     variables,
 )
 from otel_specdecode.collector.components import (
+    LOOPBACK,
     SECTIONS,
     defined,
     finding_at,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Or a socket in the file system, whose permissions are its lock.
-_LOOPBACK = ("127.", "localhost", "[::1]", "unix:", "/", "@")
+_NOT_FOR_ANYBODY = (*LOOPBACK, "unix:", "/", "@")
 _USER_IN_URL = re.compile(r"://[^/?#\s@:]+:[^/?#\s@]+@")
 _LISTS_THAT_LOSE = {("extensions",), ("processors",), ("exporters",)}
 _KEY_HEADER = re.compile(r"(?:^|_)(?:auth|key|secret|team|token)$")
@@ -260,7 +261,7 @@ def _open_doors(config: Node) -> Iterator[Finding]:
             endpoint = node.get("endpoint")
             text = str(endpoint.value) if endpoint else ""
             protected = node.get("auth") or node.get("tls")
-            if text and not text.startswith(_LOOPBACK) and not protected:
+            if text and not text.startswith(_NOT_FOR_ANYBODY) and not protected:
                 message = (
                     f"{name}.{protocol} listens on {text} for anybody: add auth and "
                     "tls, or bind to loopback"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from otel_specdecode.collector.components import (
     GRPC,
+    LOOPBACK,
     REMOTE_WRITE,
     SIGNAL_ENDPOINTS,
     defined,
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from otel_specdecode.collector.yaml_source import Node
 
-_LOOPBACK = ("127.", "localhost", "[::1]")
 _OF_TOKENS = frozenset({"authorization", "x-api-key", "api-key"})
 _STRATEGY = "UnderscoreEscapingWithSuffixes"
 _TAKES_SUMS = REMOTE_WRITE | {"prometheus"}
@@ -58,13 +58,16 @@ def _tokens_in_clear_text(config: Node) -> Iterator[Finding]:
             node = exporter.get(key)
             address = str(node.value) if node else ""
             if node and address.startswith("http://") and not _is_near(address):
-                message = f"{name}: shows its {sent[0]} to {address} without TLS; write https://"
+                message = (
+                    f"{name}: shows its {sent[0]} to {address} without TLS; write "
+                    "https://"
+                )
                 yield finding_at(node, "C016", message, Severity.WARNING)
 
 
 def _is_near(address: str) -> bool:
     """Whether it is on this machine."""
-    return address.removeprefix("http://").startswith(_LOOPBACK)
+    return address.removeprefix("http://").startswith(LOOPBACK)
 
 
 def _missing_extensions(config: Node) -> Iterator[Finding]:

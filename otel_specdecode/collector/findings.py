@@ -24,6 +24,7 @@ class Finding:
         line: counted from 1; 0 where the finding is about the whole file.
         code: `C...` for the collector's configuration, `Q...` for queries.
         message: what is wrong, and what to write instead.
+        severity: whether it makes the check fail.
     """
 
     file: str
@@ -38,7 +39,13 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryFinding:
-    """A finding about one query, whose place the caller knows."""
+    """A finding about one query, whose place the caller knows.
+
+    Attributes:
+        code: `Q...`.
+        message: what is wrong, and what to write instead.
+        severity: whether it makes the check fail.
+    """
 
     code: str
     message: str

@@ -8,8 +8,9 @@ instruments.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from otel_specdecode.collector.findings import QueryFinding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,20 +120,26 @@ RATIO_GAUGES = frozenset(
     }
 )
 
-_GONE: Mapping[str, str] = {
-    "spec_decode_draft_acceptance_rate": "acceptance",
-    "spec_decode_acceptance_rate": "acceptance",
-    "spec_decode_efficiency": "acceptance",
-    "spec_decode_draft_overhead_fraction": "waste",
-}
-_INSTEAD = {
-    "acceptance": (
-        "rate(vllm:spec_decode_num_accepted_tokens_total[5m]) / "
-        "(rate(vllm:spec_decode_num_draft_tokens_total[5m]) > 0), each summed first"
-    ),
-    "waste": (
-        "1 - acceptance, that is accepted over drafted tokens, each a summed rate"
-    ),
+NEEDED_BY_RULES = (
+    "spec_decode_num_drafts_total",
+    "spec_decode_num_draft_tokens_total",
+    "spec_decode_num_accepted_tokens_total",
+    "spec_decode_num_accepted_tokens_per_pos_total",
+    "generation_tokens_total",
+)
+"""Series of a server that the bundle's recording rules read, without `vllm:`."""
+
+_ACCEPTANCE = (
+    "rate(vllm:spec_decode_num_accepted_tokens_total[5m]) / "
+    "(rate(vllm:spec_decode_num_draft_tokens_total[5m]) > 0), each summed first"
+)
+_WASTE = "1 - acceptance, that is accepted over drafted tokens, each a summed rate"
+# What to write for a name that older servers had.
+_INSTEAD: Mapping[str, str] = {
+    "spec_decode_draft_acceptance_rate": _ACCEPTANCE,
+    "spec_decode_acceptance_rate": _ACCEPTANCE,
+    "spec_decode_efficiency": _ACCEPTANCE,
+    "spec_decode_draft_overhead_fraction": _WASTE,
 }
 _ENDINGS = ("_bucket", "_sum", "_count")
 _SERVER = re.compile(r"^vllm[:_](?P<name>.+)$")
@@ -142,16 +149,8 @@ _RECORDED_RATIO = re.compile(
 _CLIENT = re.compile(r"^specdecode_client_(?P<name>.+)$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NameAdvice:
-    """Why a name returns nothing, and which to use."""
-
-    code: str
-    message: str
-
-
-def missing_name(name: str) -> NameAdvice | None:
-    """What is wrong with a metric's name; `None` where nothing is known to be."""
+def missing_name(name: str) -> QueryFinding | None:
+    """Why a metric's name returns nothing; `None` where nothing is known against it."""
     if found := _SERVER.match(name):
         if _SERVER_BY_START.match(found["name"]):
             return None
@@ -171,28 +170,28 @@ def _advice(
     counters: frozenset[str],
     histograms: frozenset[str],
     gauges: frozenset[str],
-) -> NameAdvice | None:
+) -> QueryFinding | None:
     if rest in gauges or _histogram(rest) in histograms:
         return None
     if rest.removesuffix("_total") in counters:
         if rest.endswith("_total"):
             return None
         message = f"{name} is a counter and ends in _total: {name}_total"
-        return NameAdvice(code="Q102", message=message)
+        return QueryFinding(code="Q102", message=message)
     if rest in histograms:
         message = (
             f"{name} is a histogram: its series end in _bucket, _sum and _count; where "
             "it may be a native one, ask for both, joined by or"
         )
-        return NameAdvice(code="Q102", message=message)
+        return QueryFinding(code="Q102", message=message)
     if rest.removesuffix("_total") in gauges:
         gauge = name.removesuffix("_total")
         message = f"{name} is a gauge and has no _total: {gauge}"
-        return NameAdvice(code="Q102", message=message)
-    gone = _GONE.get(rest)
-    advice = f"; write {_INSTEAD[gone]}" if gone else ""
+        return QueryFinding(code="Q102", message=message)
+    instead = _INSTEAD.get(rest)
+    advice = f"; write {instead}" if instead else ""
     message = f"no server or client of today exports {name}{advice}"
-    return NameAdvice(code="Q101", message=message)
+    return QueryFinding(code="Q101", message=message)
 
 
 def _histogram(rest: str) -> str | None:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 def _unknown_names(tree: promql.Expr) -> Iterator[QueryFinding]:
     names = names_in(tree)
     for name in sorted(names):
-        advice = missing_name(name)
+        finding = missing_name(name)
         # A query that asks for the buckets too has the native form beside them.
         is_second_form = names & {f"{name}_bucket", f"{name}_count"}
-        if advice and not is_second_form:
-            yield QueryFinding(code=advice.code, message=advice.message)
+        if finding and not is_second_form:
+            yield finding
 
 
 def _name_patterns(tree: promql.Expr) -> Iterator[QueryFinding]:

@@ -15,20 +15,15 @@ from otel_specdecode.collector.components import (
     scrape_jobs,
 )
 from otel_specdecode.collector.findings import Finding, Severity
+from otel_specdecode.collector.metric_names import NEEDED_BY_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from otel_specdecode.collector.yaml_source import Node
 
-# What the recording rules read, in the form that the scrape job asks for.
-_WANTED = (
-    "vllm:spec_decode_num_drafts_total",
-    "vllm:spec_decode_num_draft_tokens_total",
-    "vllm:spec_decode_num_accepted_tokens_total",
-    "vllm:spec_decode_num_accepted_tokens_per_pos_total",
-    "vllm:generation_tokens_total",
-)
+# In the form that the scrape job asks for.
+_WANTED = tuple(f"vllm:{name}" for name in NEEDED_BY_RULES)
 # What tells series of one name apart.
 _IDENTITY = ("model_name", "engine", "position")
 _TARGET = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+):\d{1,5}")
@@ -64,7 +59,7 @@ def _lost_series(config: Node) -> Iterator[Finding]:
         rules = job.get("metric_relabel_configs")
         if not rules or not _is_about_vllm(title, rules):
             continue
-        lost = [name for name in _WANTED if relabelled(name, rules.items) != name]
+        lost = [name for name in _WANTED if _relabelled(name, rules.items) != name]
         if lost:
             message = (
                 f"scrape job {title}: its metric_relabel_configs drop or rename "
@@ -148,7 +143,7 @@ def _is_about_vllm(title: str, rules: Node) -> bool:
     return any(_ABOUT_VLLM.search(text) for text in (title, *texts))
 
 
-def relabelled(name: str, rules: Iterable[Node]) -> str | None:
+def _relabelled(name: str, rules: Iterable[Node]) -> str | None:
     """What becomes of a series whose name is all that is known of it.
 
     Rules that look at other labels, or whose expression Python cannot read, are

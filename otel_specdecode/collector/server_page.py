@@ -8,17 +8,9 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass
 
+from otel_specdecode.collector.metric_names import NEEDED_BY_RULES
 from otel_specdecode.collector.probe import is_url
 from otel_specdecode.errors import ConfigError
-
-NEEDED = (
-    "spec_decode_num_drafts_total",
-    "spec_decode_num_draft_tokens_total",
-    "spec_decode_num_accepted_tokens_total",
-    "spec_decode_num_accepted_tokens_per_pos_total",
-    "generation_tokens_total",
-)
-"""Names without their prefix."""
 
 # In the order in which the scrape job brings them to the first.
 _PREFIXES = ("vllm:", "vllm_", "llamacpp:", "llamacpp_", "lmdeploy:", "lmdeploy_")
@@ -71,7 +63,7 @@ def read_page(url: str) -> str:
 
 
 def report(page: str) -> tuple[Needed, ...]:
-    """What of `NEEDED` the page has, in that order."""
+    """What of `NEEDED_BY_RULES` the page has, in that order."""
     names = set(_NAME.findall(page))
     return tuple(
         Needed(
@@ -80,5 +72,5 @@ def report(page: str) -> tuple[Needed, ...]:
                 (prefix + name for prefix in _PREFIXES if prefix + name in names), None
             ),
         )
-        for name in NEEDED
+        for name in NEEDED_BY_RULES
     )

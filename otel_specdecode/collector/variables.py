@@ -22,6 +22,7 @@ class Reference:
     """One reference to a variable.
 
     Attributes:
+        name: of the variable.
         default: the text after `:-`; `None` where there is no default.
     """
 
