@@ -186,7 +186,7 @@ def _about_metrics(report: ServerReport) -> Iterator[Finding]:
             code="metrics_disabled",
             level=Level.MISSING,
             text="/metrics has no family of the engine.",
-            fix=_flag(report, "without --disable-log-stats"),
+            fix=_flag(report, "--disable-log-stats", wanted=False),
         )
     speculates = {report.stream_statistics, report.answer_statistics} & {
         Statistics.SUMMARY,
@@ -201,15 +201,13 @@ def _about_metrics(report: ServerReport) -> Iterator[Finding]:
         )
 
 
-def _flag(report: ServerReport, flag: str) -> str | None:
-    """Return how to give a flag of vLLM's; `None` for another server."""
+def _flag(report: ServerReport, flag: str, *, wanted: bool = True) -> str | None:
+    """Return how to start vLLM with a flag, or without; `None` for another server."""
     if report.kind == VLLM:
-        return (
-            f"start vLLM {flag}"
-            if flag.startswith("without")
-            else (f"start vLLM with {flag}")
-        )
-    return None if report.kind else f"vLLM: {flag}"
+        return f"start vLLM {'with' if wanted else 'without'} {flag}"
+    if report.kind is not None:
+        return None
+    return f"vLLM: {flag}" if wanted else f"vLLM: without {flag}"
 
 
 def _is_older(version: str | None) -> bool:

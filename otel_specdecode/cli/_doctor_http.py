@@ -61,14 +61,6 @@ class Reply:
             return None
 
 
-def _joined(url: str, location: str) -> str:
-    """Return where a redirect leads, for people."""
-    try:
-        return shown_url(urllib.parse.urljoin(url, location))
-    except ValueError:
-        return HIDDEN
-
-
 class Exchanges:
     """Asks one server, and counts how often.
 
@@ -137,13 +129,21 @@ class Exchanges:
             status=response.status,
             headers=headers,
             body=bytes(body),
-            location=_joined(url, headers["location"]) if moved else None,
+            location=_target(url, headers["location"]) if moved else None,
             failure=failure,
         )
 
     def _why(self, error: Exception) -> str:
         reason = getattr(error, "reason", None) or error
         return self._address.blot(str(reason) or type(reason).__name__)
+
+
+def _target(url: str, location: str) -> str:
+    """Return where a redirect leads, for people."""
+    try:
+        return shown_url(urllib.parse.urljoin(url, location))
+    except ValueError:
+        return HIDDEN
 
 
 def within(timeout_s: float, work: Callable[[], Result]) -> Result | None:

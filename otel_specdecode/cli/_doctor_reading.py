@@ -119,7 +119,7 @@ def read_answer(reply: Reply, request: Mapping[str, Any]) -> Reading | Failed:
 def _failed(reply: Reply) -> Failed | None:
     if reply.status is None:
         return Failed(why=reply.failure or "no answer")
-    if reply.status != 200:
+    if reply.status != HTTPStatus.OK:
         return _refused(reply, reply.status)
     if reply.failure is not None:
         return Failed(why=reply.failure, status=reply.status)

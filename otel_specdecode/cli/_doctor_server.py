@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 # Repeats itself, so that copying methods such as n-gram find something to draft.
 _PROMPT = "Say this again: one two three one two three one two three one two three"
 _MAX_TOKENS = 16
+_ASKS_FOR_USAGE = {"stream": True, "stream_options": {"include_usage": True}}
 UNKNOWN_FIELD = "otel_specdecode_doctor"
-
 
 _NOT_READ = MetricsPage(speculation=SpecFamilies.UNKNOWN)
 
@@ -179,12 +179,10 @@ class _Probes:
 
     def run(self) -> None:
         """Ask with usage, without, and for a whole answer with an unknown field."""
-        asked = self._ask({"stream": True, "stream_options": {"include_usage": True}})
+        asked = self._ask(_ASKS_FOR_USAGE)
         if isinstance(asked, Failed) and asked.refuses_max_tokens:
             self._limit = {"max_completion_tokens": _MAX_TOKENS}
-            asked = self._ask(
-                {"stream": True, "stream_options": {"include_usage": True}}
-            )
+            asked = self._ask(_ASKS_FOR_USAGE)
         if isinstance(asked, Reading):
             self._asked = asked
         elif asked.refuses_stream_options:

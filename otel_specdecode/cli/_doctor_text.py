@@ -11,7 +11,7 @@ from otel_specdecode.cli._doctor_reading import UsagePlace
 from otel_specdecode.cli._doctor_server import Asked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from otel_specdecode.cli._doctor_findings import Finding
     from otel_specdecode.cli._doctor_process import Outlet, ProcessReport
@@ -115,9 +115,7 @@ def _outlet(outlet: Outlet) -> str:
     return f"{outlet.endpoint} by {outlet.protocol}{default}: {state}"
 
 
-def _findings(
-    title: str, findings: tuple[Finding, ...] | list[Finding]
-) -> Iterator[str]:
+def _findings(title: str, findings: Sequence[Finding]) -> Iterator[str]:
     if not findings:
         return
     yield title

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from otel_specdecode.cli._server_address import shown_url
+from otel_specdecode.cli._server_address import one_line, shown_url
 from otel_specdecode.errors import ConfigError
 from otel_specdecode.instrumentation import Options
 from otel_specdecode.instrumentation._guard import RERAISE_VARIABLE
@@ -139,6 +139,4 @@ def protocol_of(signal: str, environ: Mapping[str, str]) -> str:
 
 
 def _cut(value: str) -> str:
-    line = " ".join(value.split())
-    line = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
-    return "".join(c if c.isprintable() else "?" for c in line)
+    return one_line(value, _LONGEST)

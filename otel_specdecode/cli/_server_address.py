@@ -77,10 +77,7 @@ class Address:
         """Return one short line of a text, without the secrets."""
         for secret in self.secrets:
             text = text.replace(secret, HIDDEN)
-        line = " ".join(text.split())
-        cut = len(line) > _LONGEST_SHOWN
-        line = f"{line[:_LONGEST_SHOWN]}..." if cut else line
-        return "".join(c if c.isprintable() else "?" for c in line)
+        return one_line(text, _LONGEST_SHOWN)
 
 
 def _authorization(user: str, password: str, api_key: str | None) -> str | None:
@@ -89,6 +86,19 @@ def _authorization(user: str, password: str, api_key: str | None) -> str | None:
         pair = base64.b64encode(f"{user}:{password}".encode()).decode()
         return f"Basic {pair}"
     return f"Bearer {api_key}" if api_key else None
+
+
+def one_line(text: str, longest: int) -> str:
+    """Return a text for people: on one line, printable, cut after so many characters.
+
+    Args:
+        text: whatever a server or a variable held.
+        longest: characters that are kept; three dots stand for the rest.
+    """
+    line = " ".join(text.split())
+    if len(line) > longest:
+        line = f"{line[:longest]}..."
+    return "".join(c if c.isprintable() else "?" for c in line)
 
 
 def shown_url(url: str) -> str:

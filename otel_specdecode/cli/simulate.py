@@ -55,11 +55,12 @@ if TYPE_CHECKING:
     help="Directives for every request, as in the x-simulate header.",
 )
 def command(
+    *,
     profile_name: str,
-    list_profiles: bool,  # noqa: FBT001 - click passes by keyword
+    list_profiles: bool,
     host: str,
     port: int,
-    write_each: bool,  # noqa: FBT001
+    write_each: bool,
     **changes: Any,
 ) -> None:
     """Serve an OpenAI-compatible, vLLM-shaped API that speculates."""
