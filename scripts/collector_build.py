@@ -16,8 +16,6 @@ program to path. `--check` builds nothing and exits 1 when something is missing.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -30,12 +28,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from environments import cache_root
+from environments import ROOT, cache_root, locked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-ROOT = Path(__file__).resolve().parent.parent
 MANIFEST = ROOT / "collector" / "builder-config.yaml"
 MARKER = "complete.json"
 
@@ -224,15 +221,6 @@ BUILDERS = {
 }
 
 
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Holds an exclusive lock, so that two runs never build the same thing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-
-
 def ensure(group: Group, tools: Toolchain, cache: Path) -> Path:
     """Builds the group unless it is there, and returns its `bin` folder.
 
@@ -242,7 +230,7 @@ def ensure(group: Group, tools: Toolchain, cache: Path) -> Path:
     folder = group.folder(cache, tools.version())
     if (folder / MARKER).exists():
         return folder / "bin"
-    with locked(cache / f"{folder.name}.lock"):
+    with locked(folder):
         if not (folder / MARKER).exists():
             _build_into(folder, group, tools)
     return folder / "bin"

@@ -2,7 +2,7 @@
 
 Used by the end-to-end tests and by `make stack`. Everything starts from the files of
 the bundle: of `prometheus.yml` only addresses and intervals are changed. Every port is
-taken from the operating system, every program is stopped in the end.
+a free one, every program is stopped in the end.
 """
 
 from __future__ import annotations

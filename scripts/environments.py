@@ -6,15 +6,17 @@ versions mean another folder.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
 UV = (sys.executable, "-m", "uv")
@@ -26,6 +28,24 @@ def cache_root() -> Path:
     """Return the user's cache folder for this project."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "otel-specdecode"
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold an exclusive lock while a folder is made, so that no other run makes it.
+
+    The lock ends with the process, however that ends. Whoever waits for it says so on
+    standard error.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f"{folder.name}.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waits = f"another process is making {folder}: waiting for it"
+            print(waits, file=sys.stderr, flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def folder_of(family: str, contents: str, *, name: str = "") -> Path:
@@ -50,14 +70,20 @@ def python_in(folder: Path, requirements: Sequence[str]) -> Path:
     python = folder / "bin" / "python"
     ready = folder / ".ready"
     if not ready.exists():
-        venv = (*UV, "venv", "--quiet", "--clear", "--python", sys.executable)
-        subprocess.run([*venv, str(folder)], check=True)
-        install = (*UV, "pip", "install", "--quiet", STABLE, "--python", str(python))
-        subprocess.run([*install, *requirements], check=True)
-        # Without its dependencies: they are what the environment is about.
-        subprocess.run([*install, "--no-deps", "--editable", str(ROOT)], check=True)
-        ready.touch()
+        with locked(folder):
+            if not ready.exists():
+                _make(folder, python, requirements)
+                ready.touch()
     return python
+
+
+def _make(folder: Path, python: Path, requirements: Sequence[str]) -> None:
+    venv = (*UV, "venv", "--quiet", "--clear", "--python", sys.executable)
+    subprocess.run([*venv, str(folder)], check=True)
+    install = (*UV, "pip", "install", "--quiet", STABLE, "--python", str(python))
+    subprocess.run([*install, *requirements], check=True)
+    # Without its dependencies: they are what the environment is about.
+    subprocess.run([*install, "--no-deps", "--editable", str(ROOT)], check=True)
 
 
 def pytest_in(

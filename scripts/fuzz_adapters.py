@@ -18,11 +18,12 @@ import venv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from environments import ROOT, cache_root
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).resolve().parent.parent
-HOME = Path.home() / ".cache" / "otel-specdecode" / "fuzz"
+HOME = cache_root() / "fuzz"
 CORPUS = HOME / "corpus"
 ATHERIS = "atheris>=3,<4"
 IN_ENVIRONMENT = "SPECDECODE_FUZZ"

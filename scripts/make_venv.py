@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).resolve().parent.parent
+from environments import ROOT, STABLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 PROJECT = ROOT / "pyproject.toml"
 CONSTRAINTS = ROOT / "constraints" / "dev.txt"
 EXTRA = "all"
 GROUP = "dev"
-# OpenTelemetry's instrumentation packages have no other releases than betas.
-STABLE = "--prerelease=if-necessary-or-explicit"
 HEADER = """\
 # Every package of the development environment. `make constraints` renews this file.
 """

