@@ -131,8 +131,8 @@ def client(call: Call) -> Value | None:
         return None
     address = call.kwargs.get("base_url")
     given = next((k.value for k in call.node.keywords if k.arg == "base_url"), None)
-    if address is None or given is None:
-        return None
+    if address is None or given is None or address.tags & t.NONE:
+        return None  # or OpenAI's own
     is_theirs = vendors.is_vendors_client(address.texts, given)
     return Value(path=vendors.CLIENT) if is_theirs else None
 

@@ -7,6 +7,7 @@ import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from otel_specdecode.lint._fields import default_of, field_name
 from otel_specdecode.lint._naming import names_in
 from otel_specdecode.lint._tree import walk
 
@@ -50,6 +51,7 @@ Or a module named after one, which wraps it: the client is made there.
 _IMPORTS_OPENAI = re.compile(
     r"^\s*(?:from|import)\s+(?:openai|litellm)\b", re.MULTILINE
 )
+_TEXT_METHODS = frozenset({"strip", "rstrip", "removesuffix", "format", "getenv"})
 CLIENT = "vendors.Client()"
 """Path of an OpenAI or HTTP client that is given the address of such a service."""
 _OF_VENDOR = re.compile(rf"(?:{_SDKS}|ollama|vendors)\.")
@@ -84,8 +86,17 @@ def is_vendors_client(address: frozenset[str], node: ast.expr) -> bool:
     """
     known = [text for text in address if "//" in text]
     if known:
-        return all(map(HOST.search, known))
+        return _keeps_its_texts(node) and all(map(HOST.search, known))
     return any(map(_is_vendors_name, names_in(node)))
+
+
+def _keeps_its_texts(node: ast.expr) -> bool:
+    """Whether an expression has no call that may also have returned `None`."""
+    return all(
+        field_name(part.func) in _TEXT_METHODS or default_of(part) is not None
+        for part in walk(node)
+        if isinstance(part, ast.Call)
+    )
 
 
 def is_another_sdk(path: str, keywords: set[str]) -> bool:
@@ -112,22 +123,35 @@ def is_vendors(request: Request) -> bool:
 
     The client is one of theirs, or the file, or the function, class or branch around
     the request is named after one (`providers/mistral.py`, `GroqClient`, `if provider
-    == "groq"`), or every address of an API in the file is one's.
+    == "groq"`), or every address of an API in the file, class or function is one's.
     """
     module = request.module
     if _OF_VENDOR.match(request.client) or HOST.search(request.address):
         return True
     if any(map(_is_vendors_name, _names_around(request))):
         return True
-    if module.mentions(HOST):
-        addresses = _ADDRESS.findall(module.text) or _URL.findall(module.text)
-        if addresses and all(map(HOST.search, addresses)):
-            return True
+    if module.mentions(HOST) and any(map(_are_theirs, _addresses_around(request))):
+        return True
     return (
         not request.is_raw
         and module.mentions(_IMPORTS_SDK)
         and not module.mentions(_IMPORTS_OPENAI)
     )
+
+
+def _are_theirs(addresses: list[str]) -> bool:
+    return bool(addresses) and all(map(HOST.search, addresses))
+
+
+def _addresses_around(request: Request) -> Iterator[list[str]]:
+    """The addresses of the file's APIs, and those of each function or class around."""
+    module = request.module
+    yield _ADDRESS.findall(module.text) or _URL.findall(module.text)
+    outer = module.parents.get(request.node)
+    while outer is not None:
+        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield [text for text in _texts(outer) if text.startswith("http")]
+        outer = module.parents.get(outer)
 
 
 def _is_vendors_name(name: str) -> bool:
@@ -163,10 +187,12 @@ def _compared_with(test: ast.expr) -> Iterator[str]:
 
 def _name_of_all(node: ast.AST) -> Iterator[str]:
     """One of several texts, if all of them name such a service."""
-    texts = [
-        part.value
-        for part in walk(node)
-        if isinstance(part, ast.Constant) and isinstance(part.value, str)
-    ]
+    texts = list(_texts(node))
     if texts and all(map(_is_vendors_name, texts)):
         yield texts[0]
+
+
+def _texts(node: ast.AST) -> Iterator[str]:
+    for part in walk(node):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield part.value

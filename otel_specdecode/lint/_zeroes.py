@@ -209,8 +209,11 @@ class _Flow:
                 return not is_replaced(self._source, target)
             case ast.BoolOp(op=ast.Or(), values=values) if child is not values[-1]:
                 return False  # where it is 0, the next one counts
-            case ast.Call(func=function) if child is not function:
-                return self._into_call(function)
+            case ast.Call(func=function, args=args) if child is not function:
+                into = self._into_call(function)
+                if into is False and depth < _DEPTH:
+                    return self._into_parameter(function, _position(child, args), depth)
+                return into
             case ast.Compare() | ast.FormattedValue() | ast.Assert():
                 return False
             case ast.IfExp(test=test) | ast.If(test=test) if child is test:
@@ -227,8 +230,14 @@ class _Flow:
                 return self._from_dict(child, keys, values, depth)
             case ast.keyword(arg=str(name)) if depth < _DEPTH:
                 call = self._source.parent(parent)
-                into = isinstance(call, ast.Call) and self._into_call(call.func)
-                return bool(into) or self._read_elsewhere(name, depth, None)
+                if not isinstance(call, ast.Call):
+                    return False
+                into = self._into_call(call.func)
+                return (
+                    bool(into)
+                    or self._into_parameter(call.func, name, depth)
+                    or self._read_elsewhere(name, depth, _reads_field)
+                )
             case _:
                 return None
 
@@ -239,6 +248,30 @@ class _Flow:
         if isinstance(function, ast.Attribute) and name in _RECORDERS:
             return True
         return None if name in _WRAPPERS else False
+
+    def _into_parameter(self, function: ast.expr, place: int | str, depth: int) -> bool:
+        """Follow an argument into the functions of the file that have this name."""
+        name = field_name(function)
+        is_method = isinstance(function, ast.Attribute)
+        for node in self._source.nodes(ast.FunctionDef, ast.AsyncFunctionDef):
+            if node.name != name:
+                continue
+            named = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
+            if isinstance(place, int):
+                shifted = place + (is_method and named[:1] in (["self"], ["cls"]))
+                if shifted >= len(named):
+                    continue
+                parameter = named[shifted]
+            else:
+                parameter = place
+            if any(
+                isinstance(read, ast.Name)
+                and self._source.bindings.is_within(read, node)
+                and self.reaches_number(read, depth + 1)
+                for read in self._reads.get(parameter, [])
+            ):
+                return True
+        return False
 
     def _from_target(self, target: ast.expr, depth: int) -> bool:
         if is_replaced(self._source, target):
@@ -283,7 +316,7 @@ class _Flow:
         )
 
     def _read_elsewhere(
-        self, name: str, depth: int, how: Callable[[ast.expr], bool] | None
+        self, name: str, depth: int, how: Callable[[ast.expr], bool]
     ) -> bool:
         """Follow what is written under a name to where that is read in the same way."""
         if depth >= _DEPTH:
@@ -292,7 +325,15 @@ class _Flow:
         return any(self.reaches_number(read, depth + 1) for read in reads)
 
 
+def _position(child: ast.AST, args: list[ast.expr]) -> int:
+    return next(number for number, each in enumerate(args) if each is child)
+
+
 def _reads_attribute(read: ast.expr) -> bool:
     return isinstance(read, ast.Attribute) or (
         isinstance(read, ast.Call) and isinstance(read.func, ast.Name)
     )
+
+
+def _reads_field(read: ast.expr) -> bool:
+    return not isinstance(read, ast.Name)

@@ -745,3 +745,37 @@ COMPLETIONS = "/v1/chat/completions"
 def ask(host, path, messages):
     body = {"model": "m", "messages": messages, "stream": True}
     return requests.post(f"{host}/v1/{path}", json=body, stream=True)  # error: 12
+# --- near: usage asked for unless the caller says no
+def go(client, q, want_usage=True):
+    options = {"include_usage": True} if want_usage else None
+    return client.chat.completions.create(model="m", messages=q, stream=True, stream_options=options)
+# --- near: every address of the class is of such a service
+import os
+from openai import OpenAI
+OTHER = "https://models.example.org/v1"
+class Model:
+    def __init__(self, base_url=None):
+        self.client = OpenAI(base_url=base_url or os.getenv("BASE", "https://openrouter.ai/api/v1"))
+    def ask(self, messages):
+        return self.client.chat.completions.create(messages=messages, stream=True)
+# --- a class beside it
+import os
+from openai import OpenAI
+class Other:
+    url = "https://openrouter.ai/api/v1"
+class Model:
+    def __init__(self, base_url=None):
+        self.client = OpenAI(base_url=base_url or os.getenv("BASE", "https://models.example.org/v1"))
+    def ask(self, messages):
+        return self.client.chat.completions.create(messages=messages, stream=True)  # error: 16
+# --- the service's address, or else OpenAI's own
+import os
+from openai import OpenAI
+OTHER = "https://models.example.org/v1"
+def base():
+    if os.environ.get("ROUTED"):
+        return "https://openrouter.ai/api/v1"
+    return None
+def ask(messages):
+    client = OpenAI(base_url=base())
+    return client.chat.completions.create(messages=messages, stream=True)  # error: 12

@@ -524,3 +524,19 @@ def total(results):
 # --- the acceptance in meta_info is there with speculation alone
 def mean(results):
     return sum(each["meta_info"].get("spec_accept_length", 0) for each in results)  # error: 16
+# --- handed to a function that computes a price
+class Client:
+    def cost(self, prompt_tokens, generated):
+        return generated / 1_000_000 * self.price
+    def ask(self, data):
+        usage = data.get("usage", {})
+        return self.cost(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0))  # error: 57
+# --- near: handed to a function that shows it, beside one that divides its own
+class Client:
+    def show(self, completion_tokens):
+        print(completion_tokens)
+    def speed(self, completion_tokens, seconds):
+        return completion_tokens / seconds
+    def ask(self, data):
+        usage = data.get("usage", {})
+        self.show(completion_tokens=usage.get("completion_tokens", 0))
