@@ -98,8 +98,8 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     for line in table(sys.executable, STEPS):
         print(line)
-    for python in sys.argv[1:2]:
-        for line in table(python, PEER_STEPS):
+    if len(sys.argv) > 1:
+        for line in table(sys.argv[1], PEER_STEPS):
             print(line)
 
 

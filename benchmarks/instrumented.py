@@ -64,7 +64,7 @@ def instrumented_client(name: str) -> Any:
     return client
 
 
-def ask_plainly(client: Any) -> None:
+def ask_many_times(client: Any) -> None:
     for _ in range(NUM_PLAIN):
         client.chat.completions.create(**ASK)
 
@@ -98,7 +98,7 @@ def cpu_us(work: Callable[[Any], object], client: Any, times: int) -> float:
 FIGURES: dict[str, Callable[[Any], float]] = {
     "chunks_seen": read_stream,
     "us_per_chunk": lambda client: cpu_us(read_stream, client, NUM_CHUNKS),
-    "us_per_request": lambda client: cpu_us(ask_plainly, client, NUM_PLAIN),
+    "us_per_request": lambda client: cpu_us(ask_many_times, client, NUM_PLAIN),
     "peak_kib": peak_kib,
     "instructions_per_chunk": chunk_instructions,
     "instructions_per_request": request_instructions,
@@ -113,7 +113,7 @@ def main() -> None:
     client = instrumented_client(sys.argv[1])
     # What is made at the first call is no call's cost.
     read_stream(client)
-    ask_plainly(client)
+    ask_many_times(client)
     for line in sys.stdin:
         print(json.dumps({"figure": FIGURES[line.strip()](client)}), flush=True)
     # An exporter without a server would hold up the exit.

@@ -34,10 +34,14 @@ class Panel:
     """One panel.
 
     Attributes:
-        kind: Grafana's panel type.
-        unit: Grafana's unit id, such as `percentunit`, `s` or `short`.
+        title: what stands above it.
         description: what is measured, by whom, and what absence means.
+        unit: Grafana's unit id, such as `percentunit`, `s` or `short`.
+        targets: its queries.
+        kind: Grafana's panel type.
         width: of 24 columns.
+        height: in Grafana's rows, 30 pixels each.
+        decimals: digits of a value; `None` leaves them to Grafana.
         smallest: lower end of the axis; `None` leaves it to the data.
         largest: upper end of the axis; `None` leaves it to the data.
         stacked: series on top of each other, where they are parts of one whole.

@@ -139,7 +139,11 @@ def length_of_clients(by: Iterable[str] = (MODEL,)) -> str:
     )
 
 
+def by_server_name(clients: str) -> str:
+    """A clients' series under the label that servers use for the model."""
+    return f'label_replace({clients}, "model_name", "$1", "{MODEL}", "(.+)")'
+
+
 def of_servers_else_of_clients(servers: str, clients: str) -> str:
     """What servers counted; for a model of which none is scraped, what clients did."""
-    named = f'label_replace({clients}, "model_name", "$1", "{MODEL}", "(.+)")'
-    return f"{servers} or on (model_name) {named}"
+    return f"{servers} or on (model_name) {by_server_name(clients)}"

@@ -8,13 +8,8 @@ from generator.dashboard_json import Dashboard, Row
 from generator.panels import BY_MODEL, both_sides, line, panel
 
 
-def _by_server_name(expr: str) -> str:
-    """A clients' series under the label that servers use for the model."""
-    return f'label_replace({expr}, "model_name", "$1", "{q.MODEL}", "(.+)")'
-
-
 def _accounted_for() -> str:
-    clients = _by_server_name(q.client_rate("draft_tokens_total"))
+    clients = q.by_server_name(q.client_rate("draft_tokens_total"))
     servers = q.server_rate("spec_decode_num_draft_tokens_total")
     return q.ratio(f"sum by (model_name) ({clients})", servers)
 
