@@ -51,7 +51,6 @@ Or a module named after one, which wraps it: the client is made there.
 _IMPORTS_OPENAI = re.compile(
     r"^\s*(?:from|import)\s+(?:openai|litellm)\b", re.MULTILINE
 )
-_TEXT_METHODS = frozenset({"strip", "rstrip", "removesuffix", "format", "getenv"})
 CLIENT = "vendors.Client()"
 """Path of an OpenAI or HTTP client that is given the address of such a service."""
 _OF_VENDOR = re.compile(rf"(?:{_SDKS}|ollama|vendors)\.")
@@ -86,17 +85,26 @@ def is_vendors_client(address: frozenset[str], node: ast.expr) -> bool:
     """
     known = [text for text in address if "//" in text]
     if known:
-        return _keeps_its_texts(node) and all(map(HOST.search, known))
+        return _is_settled(node) and all(map(HOST.search, known))
     return any(map(_is_vendors_name, names_in(node)))
 
 
-def _keeps_its_texts(node: ast.expr) -> bool:
-    """Whether an expression has no call that may also have returned `None`."""
-    return all(
-        field_name(part.func) in _TEXT_METHODS or default_of(part) is not None
-        for part in walk(node)
-        if isinstance(part, ast.Call)
-    )
+def _is_settled(node: ast.expr) -> bool:
+    """Whether an address is one of the texts known of it, and never `None`.
+
+    A variable may hold what a function returned, OpenAI's own address among that.
+    """
+    match node:
+        case ast.Constant() | ast.JoinedStr():
+            return True
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name.isupper()
+        case ast.BoolOp(values=[*_, last]):
+            return _is_settled(last)
+        case ast.Call():
+            return default_of(node) is not None or field_name(node.func) == "getenv"
+        case _:
+            return False
 
 
 def is_another_sdk(path: str, keywords: set[str]) -> bool:

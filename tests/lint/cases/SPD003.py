@@ -777,5 +777,6 @@ def base():
         return "https://openrouter.ai/api/v1"
     return None
 def ask(messages):
-    client = OpenAI(base_url=base())
+    address = base()
+    client = OpenAI(base_url=address)
     return client.chat.completions.create(messages=messages, stream=True)  # error: 12
