@@ -1,8 +1,9 @@
 """What a request, or a whole profile, asks the simulator to do out of the ordinary.
 
-One grammar serves the `x-simulate` header and `Profile.simulate`: directives apart
-by commas, each `name`, `name=value` or `name@N`, where N counts the server-sent events
-already delivered (the role chunk is the first). `stall@N:seconds` says for how long.
+One grammar serves the `x-simulate` header and `Profile.simulate`: directives
+separated by commas, each `name`, `name=value` or `name@N`, where N counts the
+server-sent events already delivered (the role chunk is the first). `stall@N:seconds`
+says for how long.
 For example `x-simulate: stall@5:2, usage=absent`.
 """
 
