@@ -11,7 +11,6 @@ import gc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import openai
 from openai import AsyncOpenAI, OpenAI
 from scripted_wire import BASE_URL, MODEL, Wire, answer
 
@@ -156,6 +155,5 @@ __all__ = [
     "Caller",
     "collect",
     "collect_garbage",
-    "openai",
     "shown",
 ]

@@ -29,7 +29,8 @@ def pydantic_error(*loc: str, **more: Any) -> Json:
     return {"detail": [{"type": "extra_forbidden", **detail}]}
 
 
-# Source: facts gathered from public reports, see wire-formats in the design notes.
+# As public reports quote them, among others songquanpeng/one-api#1423,
+# QuantumNous/new-api#418, BerriAI/litellm#11696, microsoft/semantic-kernel#10510.
 REFUSALS: dict[str, tuple[int, Json]] = {
     "Azure": (
         400,

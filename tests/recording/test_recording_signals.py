@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 from opentelemetry.sdk.metrics.export import Histogram
-from opentelemetry.trace import SpanKind, StatusCode
+from opentelemetry.trace import INVALID_SPAN, SpanKind, StatusCode
 from recorded_requests import (
     ACCEPTANCE,
     UNKNOWN,
@@ -347,8 +347,6 @@ def test_a_neighbours_span_is_enriched_and_left_open(
 
 
 def test_a_span_that_nobody_records_costs_no_attributes(recording: Recording) -> None:
-    from opentelemetry.trace import INVALID_SPAN
-
     recording.recorder.finish(
         full_stream(), INVALID_SPAN, standard=StandardMetrics.ALL, end_time_ns=1
     )

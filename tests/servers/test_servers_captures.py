@@ -71,17 +71,17 @@ def test_the_engines_clock_is_that_on_the_wire_in_seconds(response: Recorded) ->
         assert report.timing is not None
         assert report.timing.queue_s == metrics["queue_time_ms"] / 1000
         assert report.timing.prefill_s == metrics["time_to_first_token_ms"] / 1000
+        assert report.timing.decode_s == metrics["generation_time_ms"] / 1000
 
 
 def test_a_request_of_one_token_drafted_nothing_and_has_no_rate() -> None:
     ones = [one for one in SPECULATING if one.name.endswith("one-token")]
     assert ones
     for response in ones:
-        found = [r.acceptance for r in reports(response) if r.acceptance is not None]
-        for acceptance in found:
-            assert acceptance.num_spec_steps == 0
-            assert acceptance.draft_acceptance_rate is None
-            assert acceptance.mean_acceptance_length is None
+        (acceptance,) = [r.acceptance for r in reports(response) if r.acceptance]
+        assert acceptance.num_spec_steps == 0
+        assert acceptance.draft_acceptance_rate is None
+        assert acceptance.mean_acceptance_length is None
 
 
 def test_several_choices_and_a_server_that_does_not_speculate_have_no_counts() -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from otel_specdecode import RequestRecord
 
-# Names as SIGNALS.md promises them, written out: a renamed signal fails here.
+# Names as docs/metrics.md promises them, written out: a renamed signal fails here.
 _METRIC = "specdecode.client."
 _SPAN = "specdecode."
 
