@@ -11,6 +11,7 @@ from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._attributes import read_field, read_item
 from otel_specdecode.lint._iteration import turns_of
 from otel_specdecode.lint._values import (
+    RETURNED,
     UNKNOWN,
     Definition,
     Thing,
@@ -289,7 +290,7 @@ def _yield_from(machine: Machine, node: ast.YieldFrom, frame: Frame) -> Value:
     if turns.per_chunk:
         frame.yields_per_chunk = True
         frame.yields_strong = frame.yields_strong or turns.strong
-    return UNKNOWN
+    return join_all(thing.fields.get(RETURNED, UNKNOWN) for thing in value.things)
 
 
 EXPRESSIONS: dict[type[ast.AST], Callable[..., Value]] = {

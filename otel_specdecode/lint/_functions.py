@@ -10,6 +10,7 @@ from otel_specdecode.lint._attributes import decorators
 from otel_specdecode.lint._frames import UNKNOWN_KEYWORDS, Env, Frame
 from otel_specdecode.lint._reach import is_of_a_stream
 from otel_specdecode.lint._values import (
+    RETURNED,
     UNKNOWN,
     Definition,
     Thing,
@@ -202,6 +203,8 @@ def run_body(
     generator = machine.thing("iter", key, inner)
     generator.line = node.lineno
     machine.grow(generator, inner.yielded)
+    if inner.returned is not UNKNOWN:
+        machine.set_field(generator, RETURNED, inner.returned, shared=False)
     if inner.yields_per_chunk:
         machine.mark_per_chunk(generator, strong=inner.yields_strong)
     return Value(things=frozenset({generator}), steps=inner.yielded.steps)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._frames import Frame
 from otel_specdecode.lint._naming import names_in
+from otel_specdecode.lint._services import is_stream_of_a_service
 from otel_specdecode.lint._tree import walk
 from otel_specdecode.lint._values import (
     UNKNOWN,
@@ -32,6 +33,12 @@ _LLM_LIBRARY = re.compile(
 _CHUNK_NAMES = frozenset(
     "chunk chunks line lines event events ev part piece data msg message sse delta raw "
     "packet item obj payload c x".split()
+)
+_TEXT_KEYS = frozenset("token content delta text answer".split())
+"""Under which an endpoint of somebody's own sends the text of an event."""
+_NATIVE_API = re.compile(
+    r"/api/(?:chat|generate)|/generate|/infer|/invocations|11434|/completion\b(?!s)"
+    r"|generated_text"
 )
 _STREAM_WORDS = frozenset(("stream", "streaming", "sse", "flux", "flujo", "strom"))
 
@@ -83,10 +90,16 @@ def _turns_of(
     if value.tags & (t.PIECE | t.TEXT | t.WORDS | t.IDS):
         return Turns(UNKNOWN, per_token=bool(value.tags & t.IDS))
     if value.tags & t.CHUNK:
-        return Turns(Value(t.CHUNK | (value.tags & t.STRONG)), is_inside_chunk=True)
+        strong = value.tags & t.STRONG
+        if not frame.per_chunk and _reads_events(loop):
+            # A body that was read whole, split into its lines.
+            return _chunks(machine, strong, iterable, frame, value)
+        return Turns(Value(t.CHUNK | strong), is_inside_chunk=True)
     if value.tags or value.texts or value.path in {"range()", "open()"}:
         return Turns(UNKNOWN)
-    if looks_like_chunks(frame.module, loop, iterable):
+    if looks_like_chunks(frame.module, loop, iterable) or is_stream_of_a_service(
+        frame.module, value.path
+    ):
         return _chunks(machine, 0, iterable, frame, value)
     return Turns(UNKNOWN)
 
@@ -197,7 +210,10 @@ def _has_evidence(module: Module, loop: ast.AST, iterable: ast.expr | None) -> b
     if any(text.startswith("response.") and "delta" in text for text in texts):
         return True
     is_sse = any("[DONE]" in text for text in texts)
-    if is_sse and ("choices" in keys or any(s.startswith("data:") for s in texts)):
+    is_line = any(text.startswith("data:") for text in texts)
+    if is_sse and ("choices" in keys or is_line):
+        return True
+    if is_line and not keys.isdisjoint(_TEXT_KEYS) and not module.mentions(_NATIVE_API):
         return True
     if "choices" in keys and "text" in keys and _is_named_like_a_chunk(loop):
         return True
@@ -205,6 +221,16 @@ def _has_evidence(module: Module, loop: ast.AST, iterable: ast.expr | None) -> b
         iterable is not None
         and is_named_like_a_stream(iterable)
         and imports_llm_library(module)
+    )
+
+
+def _reads_events(loop: ast.AST) -> bool:
+    """Whether a loop's body looks for the `data:` in front of an event."""
+    return any(
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str | bytes)
+        and node.value[:5] in ("data:", b"data:")
+        for node in walk(loop)
     )
 
 

@@ -9,6 +9,7 @@ from otel_specdecode.lint import _sources
 from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._attributes import read_field, write_field
 from otel_specdecode.lint._expressions import merge
+from otel_specdecode.lint._fields import field_name
 from otel_specdecode.lint._naming import dotted, names_in
 from otel_specdecode.lint._value_methods import VALUE_METHODS, read_one
 from otel_specdecode.lint._values import (
@@ -21,6 +22,7 @@ from otel_specdecode.lint._values import (
     with_step,
 )
 from otel_specdecode.lint.facts import RateKind
+from otel_specdecode.lint.words import names_a_rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,6 +92,10 @@ def _is_kept(thing: Thing, frame: Frame) -> bool:
 def _append(machine: Machine, call: Call, receiver: Value) -> Value | None:
     value = call.args[-1] if call.args else join_all(call.kwargs.values())
     frame = call.frame
+    if value.rates and isinstance(call.node.func, ast.Attribute):
+        name = field_name(call.node.func.value)
+        if names_a_rate(name):
+            machine.label(value.rates, name)
     if frame.per_chunk and value.tags & (t.CLOCK | t.SPAN):
         value = retagged(value, value.tags | t.LATER)
     for thing in _container(machine, call, receiver):

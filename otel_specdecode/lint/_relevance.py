@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from otel_specdecode.lint._fields import is_false
 from otel_specdecode.lint._reach import lines_that_mention
+from otel_specdecode.lint._services import is_named_like_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,7 +95,7 @@ def _told_to_stream(module: Module) -> set[str]:
 
 _HITS: dict[type[ast.AST], Callable[[Any], bool]] = {
     ast.Name: lambda node: node.id in _NAMES or "stream" in node.id,
-    ast.Attribute: lambda node: node.attr in _NAMES,
+    ast.Attribute: lambda node: node.attr in _NAMES or is_named_like_one(node),
     ast.Constant: lambda node: _is_stream_text(node.value),
     ast.keyword: lambda node: (
         node.arg in {"stream", "stream_mode"} and not is_false(node.value)

@@ -37,7 +37,8 @@ def field_of(value: Value, key: str) -> Value | None:
 
 def _is_absent(value: Value) -> bool:
     last = value.path.rpartition(".")[2]
-    return value.tags == t.NONE or last in {"NOT_GIVEN", "NotGiven", "omit", "Omit()"}
+    is_none = value.tags == t.NONE and not value.things
+    return is_none or last in {"NOT_GIVEN", "NotGiven", "omit", "Omit()"}
 
 
 def _usage_of(options: Value | None) -> Usage:

@@ -13,6 +13,7 @@ from otel_specdecode.lint._attributes import STREAM_FIELDS
 from otel_specdecode.lint._fields import field_name, is_false
 from otel_specdecode.lint._functions import PER_CHUNK_CALLBACKS
 from otel_specdecode.lint._iteration import imports_llm_library, is_named_like_a_stream
+from otel_specdecode.lint._services import calls_a_service
 from otel_specdecode.lint._sources import FRAMEWORK_STREAM, HTTP_CALLS, STREAMING_CALLS
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def can_stream(module: Module) -> bool:
         _reads_chunks(module)
         or _is_called_per_chunk(module)
         or _opens_one(module)
+        or any(calls_a_service(module, call.func) for call in _calls(module))
         or (
             imports_llm_library(module)
             and any(is_named_like_a_stream(place) for place in _iterated(module))

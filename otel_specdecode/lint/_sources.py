@@ -53,6 +53,8 @@ FRAMEWORK_STREAM = frozenset(
 _FRAMEWORK = re.compile(
     r"^\s*(?:from|import)\s+(?:langchain|llama_index)", re.MULTILINE
 )
+_MODEL_EVENTS = re.compile(r"\bon_(?:chat_model|llm)_stream\b")
+"""Names of the events in which LangChain's and LangGraph's models hand on chunks."""
 _DELTAS = {
     "create_stream": re.compile(r"^\s*(?:from|import)\s+autogen", re.MULTILINE),
     "stream_text": re.compile(r"^\s*(?:from|import)\s+pydantic_ai", re.MULTILINE),
@@ -141,6 +143,8 @@ def _framework_stream(machine: Machine, call: Call) -> Value | None:
     receiver = call.receiver
     if receiver is None or receiver.things:
         return None
+    if call.name == "astream_events" and call.frame.module.mentions(_MODEL_EVENTS):
+        return _stream(machine, call, None)
     framework = _DELTAS.get(call.name)
     if framework is not None:
         is_whole = call.name == "stream_text" and not is_true(call.kwargs.get("delta"))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from otel_specdecode.lint._frames import Call
     from otel_specdecode.lint._machine import Machine
 
+_COUNTS = frozenset(("count", "size"))
 _ENCODINGS = frozenset(("utf-8", "utf8", "ascii", "latin-1", "ignore", "replace"))
 
 
@@ -30,6 +31,10 @@ def _split(_machine: Machine, call: Call, receiver: Value) -> Value | None:
     ):
         return Value(receiver.tags & (t.CHUNK | t.STRONG))
     return Value(t.WORDS)
+
+
+def _truth(_machine: Machine, _call: Call, _receiver: Value) -> Value | None:
+    return Value(t.ONE)
 
 
 def _encode(machine: Machine, call: Call, receiver: Value) -> Value | None:
@@ -96,6 +101,29 @@ def _count(machine: Machine, call: Call, receiver: Value) -> Value | None:
     return machine.count_of(receiver, call.node, call.frame)
 
 
+def _aggregate(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    """`column.agg(["count", "max"])` or `.agg(n=("t", "count"))`: a table of them."""
+    if not receiver.things:
+        return None
+    columns = {text: text for value in call.args for text in _texts_of(value)}
+    for name, value in call.kwargs.items():
+        columns[name] = next(iter(_texts_of(value) & _COUNTS), "")
+    table = machine.thing("dict", call.node, call.frame)
+    elem = join_all(thing.elem for thing in receiver.things)
+    counted = machine.count_of(receiver, call.node, call.frame)
+    for name, function in columns.items():
+        value = counted if function in _COUNTS and counted is not None else elem
+        machine.set_field(table, name, value, shared=False)
+    return Value(things=frozenset({table}))
+
+
+def _texts_of(value: Value) -> frozenset[str]:
+    inner = (
+        part for thing in value.things for part in (thing.elem, *thing.fields.values())
+    )
+    return value.texts.union(*(part.texts for part in inner))
+
+
 def _diff(machine: Machine, call: Call, receiver: Value) -> Value | None:
     return differences(machine, receiver, call) if receiver.things else None
 
@@ -146,6 +174,8 @@ VALUE_METHODS: dict[str, Callable[[Machine, Call, Value], Value | None]] = {
     "copy": _copy,
     "split": _split,
     "rsplit": _split,
+    "startswith": _truth,
+    "endswith": _truth,
     "encode": _encode,
     "join": _join_text,
     "format": _format,
@@ -159,6 +189,10 @@ VALUE_METHODS: dict[str, Callable[[Machine, Call, Value], Value | None]] = {
     "min": _extreme,
     "item": _same,
     "count": _count,
+    "size": _count,
+    "groupby": _copy,
+    "agg": _aggregate,
+    "aggregate": _aggregate,
     "diff": _diff,
     "total_seconds": _seconds,
     "timestamp": _seconds,

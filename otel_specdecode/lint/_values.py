@@ -25,6 +25,9 @@ MAX_THINGS = 32
 """Objects that a name may stand for. Tables of tables have no end of them."""
 MAX_STEPS = 5
 
+RETURNED = "return"
+"""Field of a generator that holds what it returns in the end: no attribute's name."""
+
 _NO_THINGS: frozenset[Thing] = frozenset()
 _NO_RATES: frozenset[int] = frozenset()
 _NO_TEXTS: frozenset[str] = frozenset()

@@ -11,6 +11,7 @@ from otel_specdecode.lint.words import (
     says_rate,
     says_tokens,
     says_tokens_strictly,
+    says_whose,
     says_window,
 )
 
@@ -27,9 +28,11 @@ def claims_tokens(rate: Rate) -> bool:
     """
     if any(says_tokens(label) for label in rate.labels):
         return True
-    if any(says_other_unit(label) for label in rate.labels):
+    units = [label for label in rate.labels if says_other_unit(label)]
+    counted = any(says_tokens(name) for name in rate.operands)
+    if units and not (counted and all(map(says_whose, units))):
         return False
-    if any(says_tokens(name) for name in rate.operands):
+    if counted:
         return True
     if any(says_other_unit(name) for name in rate.operands):
         return False

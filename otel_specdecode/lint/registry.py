@@ -51,7 +51,8 @@ _MODEL_WORDS = (
     "openai", "litellm", "langchain", "llama_index", "response_gen", "on_llm_new_token",
     "anthropic", "genai", "responses.create", "responses.stream", "on_token",
     '"messages"', "'messages'", "messages=", '"prompt"', "'prompt'", '"response.',
-    "pydantic_ai", "dspy", "autogen", "langgraph",
+    "on_chat_model_stream", "pydantic_ai", "dspy", "autogen", "langgraph",
+    "tok/s", "okens/s", "_tps", " tps", '"tps', "'tps", "okens_per_s", "ok_per_s",
 )  # fmt: skip
 
 

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W\d_]+(?:/[^\W\d_]+)?")
 
 _TOKEN_WORDS = frozenset(
-    "tok toks tps tpot itl itls tg tokps tkps tks tokpersec tpots otps "
+    "tok toks tps tpot tpots itl itls tg tokps tkps tks tokpersec tpots otps "
     "jeton jetons itps t/s tk/s tok/s".split()
 )
 _TOKEN_PARTS = ("token", "jeton", "токен", "トークン", "토큰", "令牌", "词元", "詞元")
@@ -67,6 +71,14 @@ _ENERGY = frozenset(
 )
 _ESTIMATES = ("est", "approx", "rough", "guess")
 
+_GROUPS = frozenset(
+    "request requests req reqs prompt prompts turn turns call calls message messages "
+    "msg item items sample samples record records batch batches row rows".split()
+)
+_PER_GROUP = re.compile(
+    r"(?i)(?<![a-z])per[\s_-]+(?:request|req|prompt|turn|call|message|batch|sample)s?"
+    r"(?![a-z])"
+)
 _INTER_TOKEN = re.compile(r"(?i)inter[\s_-]*token|(?<![a-z])itls?(?![a-z])")
 
 
@@ -125,12 +137,24 @@ def claims_a_count(label: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def says_other_unit(label: str) -> bool:
-    """Whether the label names another unit: chunks, events, characters, requests."""
-    return any(
-        word in _OTHER_UNITS or any(part in word for part in _OTHER_PARTS)
-        for whole in words_of(label)
-        for word in whole.split("/")
-    )
+    """Whether the label names another unit: chunks, events, characters, requests.
+
+    `per request: ` says of what the number is a mean, not what it counts.
+    """
+    return any(_other_units(label))
+
+
+def _other_units(label: str) -> Iterator[str]:
+    for whole in words_of(_PER_GROUP.sub(" ", label)):
+        for word in whole.split("/"):
+            if word in _OTHER_UNITS or any(part in word for part in _OTHER_PARTS):
+                yield word
+
+
+@lru_cache(maxsize=4096)
+def says_whose(label: str) -> bool:
+    """Whether the units in a label are only those that it belongs to: `Request 3: `."""
+    return not says_rate(label) and _GROUPS.issuperset(_other_units(label))
 
 
 @lru_cache(maxsize=4096)

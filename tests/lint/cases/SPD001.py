@@ -2014,3 +2014,183 @@ def one(client, p):
         n += 1
         usage = chunk.usage or usage
     Totals.add(n, usage.completion_tokens, time.time() - t)
+# --- an own client that streams, counted as tokens
+import time
+
+class Trial:
+    async def speech_to_answer(self, text):
+        started, first, received = time.time(), None, 0
+        async for token in self.assistant.stream_reply(text):
+            first = first or time.time()
+            received += 1
+        tokens_per_second = received / (time.time() - started)  # error: 29
+        return first - started, tokens_per_second
+# --- an own client, made by another file, into a variable
+import time
+from .providers import make_client
+
+def tok_per_s(prompt):
+    client = make_client("fast")
+    answer, count, t0 = client.chat_stream(prompt), 0, time.perf_counter()
+    for _piece in answer:
+        count += 1
+    print(f"{count / (time.perf_counter() - t0):.1f} tok/s")  # error: 14
+# --- near: an engine in this process yields a token a turn
+import time
+import torch
+
+def speed(service, prompt):
+    n, t0 = 0, time.perf_counter()
+    for _ in service.stream_chat(prompt):
+        n += 1
+    print(f"{n / (time.perf_counter() - t0):.1f} tok/s")
+# --- near: an own client whose chunks are called so
+import time
+
+def speed(provider, prompt):
+    chunks, t0 = 0, time.perf_counter()
+    for _ in provider.stream_chat(prompt):
+        chunks += 1
+    print(f"prompt of {len(prompt)}: {chunks / (time.perf_counter() - t0):.1f} chunks/s")
+# --- near: a stream of tokens of a language
+import time
+
+def speed(lexer, prompt):
+    n, t0 = 0, time.perf_counter()
+    for _ in lexer.stream_tokens(prompt):
+        n += 1
+    print(f"{n / (time.perf_counter() - t0):.1f} tokens/s")
+# --- near: sound, in pieces
+import time
+
+def speed(client, messages):
+    tokens, t0 = 0, time.perf_counter()
+    for _ in client.speech.stream_response(messages):
+        tokens += 1
+    print(f"{tokens / (time.perf_counter() - t0):.1f} tok/s")
+# --- an endpoint of somebody's own, whose events carry a token each
+import json, time
+import httpx
+
+def tps(base, question):
+    t0, tokens = time.time(), 0
+    with httpx.stream("POST", f"{base}/ask", json={"prompt": question}) as answer:
+        for line in answer.iter_lines():
+            if line.startswith("data: ") and "token" in json.loads(line[6:]):
+                tokens += 1
+    return tokens / (time.time() - t0)  # error: 12
+# --- near: events of an engine's own endpoint
+import json, time
+import httpx
+
+def tps(base, question):
+    t0, tokens = time.time(), 0
+    with httpx.stream("POST", f"{base}/generate_stream", json={"prompt": question}) as answer:
+        for line in answer.iter_lines():
+            if line.startswith("data: ") and "token" in json.loads(line[6:]):
+                tokens += 1
+    return tokens / (time.time() - t0)
+# --- a body of events, read whole and split
+import json, time, urllib.request
+
+def run(url, q):
+    body = json.dumps({"messages": q, "stream": True}).encode()
+    t0 = time.time()
+    with urllib.request.urlopen(urllib.request.Request(url + "/v1/chat/completions", body)) as answer:
+        text = answer.read().decode()
+    secs, n = time.time() - t0, 0
+    for line in text.split("\n"):
+        n += line.startswith("data: {")
+    return {"tok_s": n / secs}  # error: 22
+# --- a body of events, read whole by requests
+import time, requests
+
+def run(url, q):
+    t0 = time.time()
+    answer = requests.post(url + "/v1/chat/completions", json={"messages": q, "stream": True})
+    secs = time.time() - t0
+    events = [part for part in answer.text.split("\n\n") if part.startswith("data: ")]
+    print(len(events) / secs, "tokens/s")  # error: 11
+# --- near: lines of a text that no stream sent
+import time
+
+def run(path, prompt):
+    t0, tokens = time.time(), 0
+    for line in open(path).read().split("\n"):
+        tokens += line.startswith("data: ")
+    print(tokens / (time.time() - t0), "tokens/s")
+# --- the events of a graph's models
+import time
+
+async def answer(graph, state):
+    t0, tokens = time.time(), 0
+    async for event in graph.astream_events(state, version="v2"):
+        if event["event"] == "on_chat_model_stream":
+            tokens += 1
+            yield event["data"]["chunk"].content
+    yield f"{tokens / (time.time() - t0):.1f} tok/s"  # error: 14
+# --- what a generator returns in the end
+import time
+
+def talk(client, q):
+    n = 0
+    for ev in client.chat.completions.create(model="m", messages=q, stream=True):
+        n += 1
+        yield ev
+    return n
+
+def timed(client, q):
+    t0 = time.time()
+    n = yield from talk(client, q)
+    print("tok/s", n / (time.time() - t0))  # error: 20
+# --- near: a generator that returns the tokens
+import time
+
+def talk(client, q):
+    n = 0
+    for ev in client.chat.completions.create(model="m", messages=q, stream=True):
+        n = ev.usage.completion_tokens
+        yield ev
+    return n
+
+def timed(client, q):
+    t0 = time.time()
+    n = yield from talk(client, q)
+    print("tok/s", n / (time.time() - t0))
+# --- rows of a table, counted by group
+import time
+import pandas as pd
+
+def table(client, questions):
+    rows = []
+    for q in questions:
+        for _ in client.chat.completions.create(model="m", messages=q, stream=True):
+            rows.append({"q": q, "at": time.time()})
+    df = pd.DataFrame(rows)
+    g = df.groupby("q")["at"].agg(["count", "max", "min"])
+    g["tok_s"] = g["count"] / (g["max"] - g["min"])  # error: 18
+    h = df.groupby("q").agg(n=("at", "count"), last=("at", "max"), first=("at", "min"))
+    h["tok_s"] = h["n"] / (h["last"] - h["first"])  # error: 18
+    print("tok/s", df.groupby("q").size() / (df["at"].max() - df["at"].min()))  # error: 20
+# --- a label that says of what it is the rate
+import time
+
+def one(client, q):
+    tokens, t0 = 0, time.time()
+    for _ in client.chat.completions.create(model="m", messages=q, stream=True):
+        tokens += 1
+    return {"tokens": tokens, "seconds": time.time() - t0}
+
+def table(client, questions):
+    done = [one(client, q) for q in questions]
+    print("per request:", [d["tokens"] / d["seconds"] for d in done])  # error: 28
+    for i, d in enumerate(done):
+        print(f"prompt {i}: {d['tokens'] / d['seconds']:.1f}")  # error: 30
+# --- near: a label that says what was counted
+import time
+
+def one(client, q):
+    n_tokens, t0 = 0, time.time()
+    for _ in client.chat.completions.create(model="m", messages=q, stream=True):
+        n_tokens += 1
+    print(f"messages/s: {n_tokens / (time.time() - t0):.1f}")

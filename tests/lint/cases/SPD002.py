@@ -448,3 +448,14 @@ def run(client, m):
             ewma = inst if ewma is None else 0.9 * ewma + 0.1 * inst
         last = now
     print(f"not tok/s, but speed (chunks/s): {ewma:.1f}", "chunks/s (ewma): %.1f" % ewma)
+# --- a list of times per token
+import time
+
+tpots = []
+
+def one(client, q):
+    first, pieces = None, []
+    for ev in client.chat.completions.create(model="m", messages=q, stream=True):
+        first = first or time.time()
+        pieces.append(ev)
+    tpots.append((time.time() - first) / (len(pieces) - 1))  # error: 18

@@ -780,3 +780,7 @@ def ask(messages):
     address = base()
     client = OpenAI(base_url=address)
     return client.chat.completions.create(messages=messages, stream=True)  # error: 12
+# --- near: usage asked for unless the caller says no
+def go(client, q, want_usage=True):
+    options = {"include_usage": True} if want_usage else None
+    return client.chat.completions.create(model="m", messages=q, stream=True, stream_options=options)
