@@ -85,6 +85,11 @@ def is_replaced(source: Source, place: ast.expr) -> bool:
     )
 
 
+def is_field_replaced(source: Source, name: str) -> bool:
+    """Whether a field of this name is given another value where it is 0, anywhere."""
+    return any(_replaces(test, name, ast.Attribute) for test in source.nodes(ast.If))
+
+
 def _tests_beside(source: Source, place: ast.expr) -> Iterator[ast.If]:
     """Tests of the function that a variable lives in; for a field, of the file."""
     scope = source.bindings.scope_of(place)
@@ -93,12 +98,15 @@ def _tests_beside(source: Source, place: ast.expr) -> Iterator[ast.If]:
             yield test
 
 
-def _replaces(node: ast.If, name: str) -> bool:
+def _replaces(node: ast.If, name: str, kind: type[ast.expr] = ast.expr) -> bool:
     tests = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
     return any(_is_absent(test, name) for test in tests) and any(
         isinstance(statement, ast.Assign)
         and not is_zero(statement.value)
-        and any(field_name(target) == name for target in statement.targets)
+        and any(
+            isinstance(target, kind) and field_name(target) == name
+            for target in statement.targets
+        )
         for statement in node.body
     )
 

@@ -32,7 +32,7 @@ _ANSWERS = frozenset(
 _OWN = frozenset(
     "row rows log logs record records stats statistics summary summaries daily "
     "monthly hourly weekly history report reports ledger db budget by session "
-    "sessions per counter counters tracker".split()
+    "sessions per counter counters tracker bucket buckets rollup".split()
 )
 """With one of these a name says what the program wrote down of answers."""
 _DECODERS = frozenset(

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint._fields import default_of, field_name, is_zero
-from otel_specdecode.lint._naming import names_in, reads_place
+from otel_specdecode.lint._naming import names_in, reads_place, same_place
 from otel_specdecode.lint.words import words_of
 
 if TYPE_CHECKING:
@@ -160,13 +160,21 @@ class Presence:
             outer = self._source.parent(outer)
 
     def _starts_a_sum(self, node: ast.expr) -> bool:
-        """Whether the 0 is what a sum begins with: `d[k] = d.get(k, 0) + n`."""
+        """Whether the 0 is what a sum begins with: `d[k] = d.get(k, 0) + n`.
+
+        Or one that the largest so far is kept against: `n = max(n, u.get(k, 0))`.
+        """
         field = _field_of(node)
+        largest: list[ast.expr] = []
         for outer in self._around(node):
             if isinstance(outer, ast.Assign):
                 return field is not None and any(
-                    reads_place(field, target) for target in outer.targets
+                    reads_place(field, target)
+                    or any(same_place(each, target) for each in largest)
+                    for target in outer.targets
                 )
+            if isinstance(outer, ast.Call) and field_name(outer.func) == "max":
+                largest = outer.args
             if not isinstance(outer, ast.BinOp | ast.Call):
                 return False
             if isinstance(outer, ast.BinOp) and not isinstance(outer.op, ast.Add):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from otel_specdecode.lint._machine import Machine
     from otel_specdecode.lint._modules import Module
 
+_COUNTS = re.compile(r"usage|^timings_per_token$|^return_token_ids$")
+_INPUTS = ("messages", "prompt")
 _ASKS_FOR_USAGE = re.compile(r"include_usage|stream_options")
 
 
@@ -57,9 +59,9 @@ def _usage_of(options: Value | None) -> Usage:
 
 
 def _asks_otherwise(body: Value | None) -> bool:
-    """Whether a body asks in another server's way: `"usage": {"include": True}`."""
+    """Whether a body asks for counts in another way: `"usage": {"include": True}`."""
     return body is not None and any(
-        isinstance(key, str) and "usage" in key
+        isinstance(key, str) and _COUNTS.search(key)
         for thing in body.things
         for key in thing.fields
     )
@@ -84,8 +86,11 @@ def note_sdk_request(machine: Machine, call: Call) -> Request:
     ):
         usage = Usage.UNKNOWN
     if usage is Usage.ABSENT and call.has_unknown_kwargs:
-        # Where the caller says that it is to be streamed, the caller says the rest.
-        is_handed_on = _is_told_to_stream(call)
+        # Where the caller says that it is to be streamed, or what is asked, the caller
+        # says the rest.
+        is_handed_on = _is_told_to_stream(call) or (
+            _hands_through(call) and not any(key in call.kwargs for key in _INPUTS)
+        )
         is_told = is_handed_on or _mentions_usage(call.frame.module)
         usage = Usage.UNKNOWN if is_told else usage
     given = next(
@@ -108,6 +113,15 @@ def _is_told_to_stream(call: Call) -> bool:
         and isinstance(part.func, ast.Attribute)
         and field_name(part) == "stream"
         and any(same_place(part.func.value, options) for options in given)
+        for part in walk(call.frame.node)
+    )
+
+
+def _hands_through(call: Call) -> bool:
+    """Whether the function that sends a request leaves reading the answer to others."""
+    return call.frame.node is not None and any(
+        isinstance(part, ast.Yield | ast.YieldFrom)
+        or (isinstance(part, ast.Return) and part.value is call.node)
         for part in walk(call.frame.node)
     )
 
@@ -138,7 +152,11 @@ def note_raw_request(
     body = _literal_body(payload, call.frame.module)
     is_open = any(thing.is_open for thing in payload.things)
     if usage is Usage.ABSENT and is_open:
-        is_told = _mentions_usage(call.frame.module) or _is_handed_on(body)
+        is_handed_on = _is_handed_on(body) or (
+            _hands_through(call)
+            and not any(field_of(payload, key) is not None for key in _INPUTS)
+        )
+        is_told = is_handed_on or _mentions_usage(call.frame.module)
         usage = Usage.UNKNOWN if is_told else usage
     return _note(machine, call, usage, body=body, is_raw=True, address=address)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(
     r"(?:a?sync|chat|stream|call|query|invoke|request|send|get|post|complete|default)*"
     r"(?:mistral|groq|cerebras|together|fireworks|cohere|perplexity|pplx"
-    r"|openrouter|zhipu|glm|xai|grok|sambanova|minimax|moonshot|deepseek)"
+    r"|openrouter|zhipu|glm|xai|grok|sambanova|minimax|moonshot|deepseek|gigachat)"
     r"(?:ai|a?sync|chat|completions?|provider|client|adapter|backend|service|llm|api"
     r"|model|handler|engine|driver|connector|stream|streaming|response|request|call"
     r"|gateway|base|url|uri|endpoint|host)*"
@@ -29,7 +29,7 @@ HOST = re.compile(
     r"mistral\.ai|groq\.com|cerebras\.ai|together\.(?:ai|xyz)|fireworks\.ai"
     r"|cohere\.(?:ai|com)|perplexity\.ai|openrouter\.ai|bigmodel\.cn|\bz\.ai\b"
     r"|\bx\.ai\b|sambanova\.ai|minimax\w*\.\w+|moonshot\.(?:ai|cn)"
-    r"|deepseek\.com|anthropic\.com"
+    r"|deepseek\.com|anthropic\.com|\bgigachat\."
 )
 """In an address of theirs."""
 _ADDRESS = re.compile(

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint._fields import default_of, field_name, is_zero
-from otel_specdecode.lint._guards import is_guarded, is_replaced
+from otel_specdecode.lint._guards import is_field_replaced, is_guarded, is_replaced
 from otel_specdecode.lint._origin import Origin
 from otel_specdecode.lint._presence import Presence
 from otel_specdecode.lint._records import Records, reads_key
@@ -230,7 +230,9 @@ class _Flow:
                 return self._from_dict(child, keys, values, depth)
             case ast.keyword(arg=str(name)) if depth < _DEPTH:
                 call = self._source.parent(parent)
-                if not isinstance(call, ast.Call):
+                if not isinstance(call, ast.Call) or is_field_replaced(
+                    self._source, name
+                ):
                     return False
                 into = self._into_call(call.func)
                 return (
@@ -264,11 +266,16 @@ class _Flow:
                 parameter = named[shifted]
             else:
                 parameter = place
-            if any(
-                isinstance(read, ast.Name)
-                and self._source.bindings.is_within(read, node)
-                and self.reaches_number(read, depth + 1)
+            reads = [
+                read
                 for read in self._reads.get(parameter, [])
+                if isinstance(read, ast.Name)
+                and self._source.bindings.is_within(read, node)
+            ]
+            if (
+                reads
+                and not is_replaced(self._source, reads[0])
+                and any(self.reaches_number(read, depth + 1) for read in reads)
             ):
                 return True
         return False

@@ -780,7 +780,50 @@ def ask(messages):
     address = base()
     client = OpenAI(base_url=address)
     return client.chat.completions.create(messages=messages, stream=True)  # error: 12
-# --- near: usage asked for unless the caller says no
-def go(client, q, want_usage=True):
-    options = {"include_usage": True} if want_usage else None
-    return client.chat.completions.create(model="m", messages=q, stream=True, stream_options=options)
+# --- near: a body that the caller made
+import httpx
+def forward(url, path, given):
+    body = dict(given)
+    body["stream"] = True
+    with httpx.stream("POST", f"{url}/v1/chat/completions", json=body) as answer:
+        yield from answer.iter_lines()
+# --- near: a body that the caller's keywords make
+import httpx
+def forward(url, **body):
+    with httpx.stream("POST", f"{url}/v1/chat/completions", json={**body, "stream": True}) as answer:
+        yield from answer.iter_lines()
+# --- a body that the caller made, and an answer that is read here
+import httpx
+def count(url, given):
+    with httpx.stream("POST", f"{url}/v1/chat/completions", json={**given, "stream": True}) as answer:  # error: 10
+        return sum(1 for line in answer.iter_lines() if line)
+# --- a copy of one's own body
+import httpx
+def ask(url, messages):
+    given = {"model": "m", "messages": messages}
+    body = dict(given)
+    body["stream"] = True
+    with httpx.stream("POST", f"{url}/v1/chat/completions", json=body) as answer:  # error: 10
+        yield from answer.iter_lines()
+# --- near: all that is asked comes from the caller
+from openai import OpenAI
+def stream(**request):
+    yield from OpenAI().chat.completions.create(stream=True, **request)
+# --- what is asked is one's own, some options are the caller's
+from openai import OpenAI
+def stream(messages, **options):
+    yield from OpenAI().chat.completions.create(model="m", messages=messages, stream=True, **options)  # error: 16
+# --- near: the ids of the tokens come with the text
+import requests
+def ask(url, messages):
+    body = {"model": "m", "messages": messages, "stream": True, "return_token_ids": True}
+    return requests.post(f"{url}/v1/chat/completions", json=body, stream=True)
+# --- near: GigaChat reports usage unasked
+import httpx
+class GigaChatProvider:
+    async def ask(self, messages):
+        url = f"{self.base_url}/chat/completions"
+        async with httpx.AsyncClient() as client:
+            async with client.stream("POST", url, json={"model": "m", "messages": messages, "stream": True}) as answer:
+                async for line in answer.aiter_lines():
+                    yield line
