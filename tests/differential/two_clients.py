@@ -13,6 +13,8 @@ from pydantic import BaseModel
 from scripted_wire import Reply, Wire, wants_usage
 from telemetry import Telemetry
 
+import otel_specdecode
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -77,8 +79,6 @@ class TwoClients:
 
     def record(self, answer: Answer, action: Any) -> RequestRecord:
         """The record of one request of the wrapped client."""
-        import otel_specdecode
-
         self._answer = answer
         # A stream that an earlier test left behind may be collected meanwhile.
         mark = str(uuid.uuid4())
@@ -185,25 +185,24 @@ async def raw_response(caller: Caller, client: Any) -> Any:
 
 async def streaming_response_bytes(caller: Caller, client: Any) -> Any:
     """Read the bytes of a response with `with_streaming_response`."""
-    create = caller.resource(client).with_streaming_response.create
-    # Here nothing is asked for by us, so the caller asks.
-    options = {"include_usage": True}
-    manager = create(**caller.request(stream=True, stream_options=options))
-    raw = await caller.enter(manager)
-    async for block in items_of(caller, raw.iter_bytes()):
+    async for block in _streaming_response(caller, client, "iter_bytes"):
         yield block
-    await caller.leave(manager)
 
 
 async def streaming_response_lines(caller: Caller, client: Any) -> Any:
     """Read the lines of a response with `with_streaming_response`."""
+    async for line in _streaming_response(caller, client, "iter_lines"):
+        yield line
+
+
+async def _streaming_response(caller: Caller, client: Any, method: str) -> Any:
     create = caller.resource(client).with_streaming_response.create
     # Here nothing is asked for by us, so the caller asks.
     options = {"include_usage": True}
     manager = create(**caller.request(stream=True, stream_options=options))
     raw = await caller.enter(manager)
-    async for line in items_of(caller, raw.iter_lines()):
-        yield line
+    async for item in items_of(caller, getattr(raw, method)()):
+        yield item
     await caller.leave(manager)
 
 

@@ -17,7 +17,7 @@ import otel_specdecode
 from otel_specdecode.simulator import Simulator, named_profile, simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Callable, Iterator
 
     Ending = Callable[[openai.AsyncOpenAI | Any, "Ask"], Any]
 
@@ -141,7 +141,6 @@ async def _read_lines_async(client: Any, ask: Ask) -> None:
             pass
 
 
-NONE: Ending | None = None
 ENDINGS: dict[str, tuple[Ending | None, Ending | None]] = {
     "read to its end": _read(""),
     "left by `break`, then read on to its end": (
@@ -151,11 +150,11 @@ ENDINGS: dict[str, tuple[Ending | None, Ending | None]] = {
     "left by `break` inside `with`": (_break_in_with, _break_in_with_async),
     "closed with `.close()`": (_close, _close_async),
     # An async stream is collected when its loop gets round to it.
-    "never read, and collected": (_never_read, NONE),
-    "left by `break`, and collected": (_break_and_collect, NONE),
+    "never read, and collected": (_never_read, None),
+    "left by `break`, and collected": (_break_and_collect, None),
     "the consumer raises inside `with`": (_raise_in_with, _raise_in_with_async),
     # A thread cannot be cancelled.
-    "the task is cancelled while it waits": (NONE, _cancel_async),
+    "the task is cancelled while it waits": (None, _cancel_async),
     "the server drops the connection": _read("disconnect@5"),
     "the server sends an error event": _read("error@5"),
     "an event is no JSON": _read("malformed@5"),
@@ -217,7 +216,6 @@ async def test_an_async_stream_ends_as_the_page_says(
 ) -> None:
     ending = ENDINGS[row.cells[0]][1]
     assert inspect.iscoroutinefunction(ending)
-    done: Awaitable[None]
     async with openai.AsyncOpenAI(
         base_url=simulator.base_url, api_key="unused", max_retries=0
     ) as client:
@@ -225,6 +223,5 @@ async def test_an_async_stream_ends_as_the_page_says(
             otel_specdecode.capture() as requests,
             suppress(Exception, asyncio.CancelledError),
         ):
-            done = ending(otel_specdecode.wrap(client), Ask(simulator.model))
-            await done
+            await ending(otel_specdecode.wrap(client), Ask(simulator.model))
     _check(row, requests)

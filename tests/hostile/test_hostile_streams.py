@@ -47,20 +47,19 @@ def in_both_forms(*strategies: Any, short: int) -> Callable[[Any], Any]:
     """Run a property a little in `make test`, and at length where `full` runs."""
 
     def decorate(check: Any) -> Any:
-        def few(case: Any) -> None:
-            check(*case)
-            gc.collect(1)
+        def form(name: str, num_examples: int) -> Any:
+            def holds(case: Any) -> None:
+                check(*case)
+                gc.collect(1)
 
-        def many(case: Any) -> None:
-            check(*case)
-            gc.collect(1)
+            # Under this name hypothesis keeps what it has found.
+            holds.__qualname__ = name
+            return settings(max_examples=num_examples)(given(cases)(holds))
 
-        # Under these names hypothesis keeps what it has found.
-        few.__qualname__, many.__qualname__ = f"{check.__name__}.few", check.__name__
         cases = st.tuples(*strategies)
         forms = {
-            "few": settings(max_examples=short)(given(cases)(few)),
-            "many": settings(max_examples=LONG)(given(cases)(many)),
+            "few": form(f"{check.__name__}.few", short),
+            "many": form(check.__name__, LONG),
         }
 
         @pytest.mark.parametrize(
@@ -120,6 +119,7 @@ def test_raw_http_reads_any_stream(body: list[bytes], as_text: bool) -> None:
     assert list(observed) == lines
     record = observed.record
     assert record is not None
+    _hold_derived(record)
     if as_text and any("\udcff" in line for line in lines):
         return  # text that UTF-8 cannot be is read differently from bytes
     hold_to_the_truth(record, truth_of(b"".join(body)))

@@ -43,12 +43,12 @@ def protocol(
     return request.param
 
 
-def made(**settings: float) -> Telemetry:
+def made() -> Telemetry:
     return Telemetry(
         resource=ProcessResource.of(Resource.create({}), {}),
         spans=span_exporter(),
         interval_s=3600,
-        exit_timeout_s=settings.get("exit_timeout_s", 60),
+        exit_timeout_s=60,
     )
 
 

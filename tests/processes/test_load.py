@@ -41,9 +41,8 @@ def ask(sim: Simulator) -> dict[str, Any]:
 
 async def read_all_at_once(sim: Simulator, num: int) -> None:
     """Open every stream before the first one is read to its end."""
-    limits = openai.DEFAULT_CONNECTION_LIMITS
     http_client = openai.DefaultAsyncHttpxClient(
-        limits=replace_limits(limits, num), timeout=PATIENCE_S
+        limits=connections(num), timeout=PATIENCE_S
     )
     made = AsyncOpenAI(
         base_url=sim.base_url, api_key="unused", http_client=http_client, max_retries=0
@@ -61,8 +60,10 @@ async def read_all_at_once(sim: Simulator, num: int) -> None:
         await asyncio.gather(*(read(client) for _ in range(num)))
 
 
-def replace_limits(limits: Any, num: int) -> Any:
-    return type(limits)(max_connections=num, max_keepalive_connections=num)
+def connections(num: int) -> Any:
+    """Limits of that many connections, in the class of the client's HTTP library."""
+    kind = type(openai.DEFAULT_CONNECTION_LIMITS)
+    return kind(max_connections=num, max_keepalive_connections=num)
 
 
 def read_in_threads(sim: Simulator) -> None:

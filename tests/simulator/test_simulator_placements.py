@@ -108,15 +108,17 @@ def test_token_ids_say_how_many_tokens_a_chunk_carries():
     assert len(whole) == 30
 
 
-@pytest.mark.parametrize("level", PayloadLevel)
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_server_that_was_started_without_it_sends_no_payload(stream):
+    responder = Responder(replace(_FAST, payload=PayloadLevel.NONE))
+    assert chat(responder, max_tokens=20, stream=stream).acceptance is None
+
+
+@pytest.mark.parametrize("level", [PayloadLevel.SUMMARY, PayloadLevel.DETAILED])
 def test_the_payload_has_the_level_that_the_server_was_started_with(level):
     responder = Responder(replace(_FAST, payload=level))
     streamed = chat(responder, max_tokens=20).acceptance
     whole = chat(responder, max_tokens=20, stream=False).acceptance
-    if level is PayloadLevel.NONE:
-        assert streamed is None
-        assert whole is None
-        return
     arrays = {"per_step_accepted", "per_step_drafted"}
     assert (arrays <= streamed.keys()) == (level is PayloadLevel.DETAILED)
     assert {key: whole[key] for key in streamed} == streamed
@@ -198,7 +200,7 @@ def test_a_stop_string_that_is_never_said_changes_nothing():
     assert held.acceptance == free.acceptance
 
 
-def test_reasoning_swallows_steps_that_add_no_text():
+def test_reasoning_is_the_same_streamed_and_in_one_piece_and_is_counted():
     profile = replace(_FAST, num_reasoning_tokens=30)
     responder = Responder(profile)
     played = chat(responder, max_tokens=80)
@@ -403,19 +405,22 @@ def test_an_entry_that_never_was_is_not_found():
         Responder().ledger.entry("chatcmpl-unknown")
 
 
-@pytest.mark.parametrize("kind", ["reasoning", "tool"])
-def test_token_ids_are_complete_where_a_parser_swallows_steps(kind):
-    profile = replace(_FAST, num_reasoning_tokens=20 * (kind == "reasoning"))
+@pytest.mark.parametrize(
+    ("changes", "more", "details"),
+    [
+        ({"num_reasoning_tokens": 20}, {}, {"reasoning_tokens": 20}),
+        ({}, {"tools": [_TOOL], "tool_choice": "required"}, None),
+    ],
+    ids=["reasoning", "tool"],
+)
+def test_token_ids_are_complete_where_a_parser_swallows_steps(changes, more, details):
+    responder = Responder(replace(_FAST, **changes))
     usage = {"include_usage": True, "continuous_usage_stats": True}
     options = {"return_token_ids": True, "stream_options": usage, "logprobs": True}
-    if kind == "tool":
-        options |= {"tools": [_TOOL], "tool_choice": "required"}
-    chunks = chat(Responder(profile), max_tokens=60, **options).choice_chunks[1:]
+    chunks = chat(responder, max_tokens=60, **options, **more).choice_chunks[1:]
     ids = [chunk["choices"][0]["token_ids"] for chunk in chunks]
     told = [chunk["usage"]["completion_tokens"] for chunk in chunks]
     logprobs = [chunk["choices"][0]["logprobs"]["content"] for chunk in chunks]
     assert [sum(map(len, ids[: at + 1])) for at in range(len(ids))] == told
     assert [len(each) for each in logprobs] == [len(each) for each in ids]
-    if kind == "reasoning":
-        details = chunks[-1]["usage"]["completion_tokens_details"]
-        assert details == {"reasoning_tokens": 20}
+    assert chunks[-1]["usage"].get("completion_tokens_details") == details

@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -222,15 +222,14 @@ def test_the_engine_stops_for_a_client_that_left():
 
 def test_stopping_drops_streams_that_are_under_way():
     body = {"messages": [], "stream": True, "max_tokens": 10_000}
-    with simulate(Profile()) as sim:
-        connections = [_connected(sim) for _ in range(5)]
-        sockets = [connection.__enter__() for connection in connections]
+    with ExitStack() as opened:
+        with simulate(Profile()) as sim:
+            sockets = [opened.enter_context(_connected(sim)) for _ in range(5)]
+            for each in sockets:
+                each.sendall(_post(body))
+                _read_until(each, b'"content":"')
         for each in sockets:
-            each.sendall(_post(body))
-            _read_until(each, b'"content":"')
-    for each in sockets:
-        assert b"[DONE]" not in _read_to_end(each)
-        each.close()
+            assert b"[DONE]" not in _read_to_end(each)
     assert [entry.finished for entry in sim.ledger.entries] == [False] * 5
 
 

@@ -174,9 +174,9 @@ def test_stream_options_without_stream_are_refused(sim, client):
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
 async def test_64_streams_at_once_add_up_to_the_ledger(profile):
-    async def one(
+    async def last_of(
         client: openai.AsyncOpenAI, number: int
-    ) -> openai.types.CompletionUsage:
+    ) -> openai.types.chat.ChatCompletionChunk:
         stream = await client.chat.completions.create(
             model=profile.model,
             messages=[{"role": "user", "content": f"def f{number}():"}],
@@ -190,7 +190,7 @@ async def test_64_streams_at_once_add_up_to_the_ledger(profile):
 
     with simulate(replace(profile, time_scale=0.01)) as sim:
         async with async_client(sim) as client:
-            lasts = await asyncio.gather(*(one(client, n) for n in range(64)))
+            lasts = await asyncio.gather(*(last_of(client, n) for n in range(64)))
     totals = sim.ledger.totals
     payloads = [
         last.model_extra["metrics"]["speculative_decoding"]
