@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import ssl
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+import loopback
 from click.testing import CliRunner
 
 from otel_specdecode.cli.doctor import command
@@ -79,63 +77,30 @@ def serving(
     *,
     certificate: Path | None = None,
 ) -> Iterator[str]:
-    """A server of one's own making; `None` closes the connection without a word.
+    """A server of one's own making; yields a base URL.
 
     Args:
         answer: takes the path and the JSON that was sent, and returns status,
-            content type and body.
+            content type and body; `None` closes the connection without a word.
         certificate: with its key, for TLS; `None` for plain HTTP.
     """
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self._do({})
+    class Handler(loopback.Quiet):
+        def get(self) -> None:
+            self._say(answer(self.path, {}))
 
-        def do_POST(self) -> None:
-            length = int(self.headers["Content-Length"])
-            self._do(json.loads(self.rfile.read(length)))
+        def post(self, body: bytes) -> None:
+            self._say(answer(self.path, json.loads(body)))
 
-        def _do(self, body: dict[str, Any]) -> None:
-            answered = answer(self.path, body)
+        def _say(self, answered: Answer | None) -> None:
             if answered is None:
+                self.close_connection = True
                 return
             status, kind, payload = answered
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(payload)))
-            self.end_headers()
-            self.wfile.write(payload)
+            self.reply(payload, status=status, kind=kind)
 
-        def log_message(self, *_: object) -> None:
-            """Keep quiet."""
-
-    with running(Handler, certificate=certificate) as url:
-        yield url
-
-
-@contextmanager
-def running(
-    handler: type[BaseHTTPRequestHandler], *, certificate: Path | None = None
-) -> Iterator[str]:
-    """Serve with a handler; yields a base URL."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    # A client that thinks the certificate wrong is no error to print.
-    server.handle_error = lambda request, client_address: None
-    if certificate is not None:
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.load_cert_chain(certificate)
-        server.socket = tls.wrap_socket(
-            server.socket, server_side=True, do_handshake_on_connect=False
-        )
-    # Looks often whether it shall end, so that no test waits for it.
-    thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with loopback.serving(Handler, certificate=certificate) as url:
+        yield f"{url}/v1"
 
 
 def as_json(status: int, payload: object) -> Answer:

@@ -6,22 +6,21 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 from collector_programs import free_port
 from inline_snapshot import snapshot
+from loopback import Quiet, serving
 
 from otel_specdecode.cli.demo import command
 from otel_specdecode.simulator import Simulator, named_profile, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
 FAST = ("--time-scale", "0", "--requests", "1")
 
@@ -115,29 +114,14 @@ def test_a_server_that_refuses_or_breaks(directives: str, expected: str) -> None
     assert expected in line
 
 
-@contextmanager
-def page(content_type: str, body: bytes) -> Iterator[str]:
+def page(content_type: str, body: bytes) -> AbstractContextManager[str]:
     """A server that answers every GET with the same page."""
 
-    class Page(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", content_type)
-            self.end_headers()
-            self.wfile.write(body)
+    class Page(Quiet):
+        def get(self) -> None:
+            self.reply(body, kind=content_type)
 
-        def log_message(self, *_: object) -> None:
-            """Keep quiet."""
-
-    server = HTTPServer(("127.0.0.1", 0), Page)
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return serving(Page)
 
 
 def test_a_server_that_is_something_else_altogether() -> None:

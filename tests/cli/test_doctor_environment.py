@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 @contextmanager
 def listening() -> Iterator[int]:
-    import socket
-
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield listener.getsockname()[1]
 

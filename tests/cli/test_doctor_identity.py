@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,8 +133,6 @@ def test_a_page_of_another_server_is_noticed() -> None:
 def test_a_litellm_proxy_is_known_by_its_header(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from http.server import BaseHTTPRequestHandler
-
     end = BaseHTTPRequestHandler.end_headers
 
     def with_version(handler: BaseHTTPRequestHandler) -> None:
@@ -195,11 +194,10 @@ def recorded(folder: str) -> Callable[[str, dict[str, Any]], Answer | None]:
             return 404, "text/plain", b""
         if not body.get("stream"):
             return 200, "application/json", read("chat-plain.json")
-        asked = "chat-stream.sse"
         unasked = CAPTURES / folder / "chat-stream-without-usage.sse"
         if not body.get("stream_options") and unasked.exists():
             return 200, "text/event-stream", unasked.read_bytes()
-        return 200, "text/event-stream", read(asked)
+        return 200, "text/event-stream", read("chat-stream.sse")
 
     return answer
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import socket
 from contextlib import closing, contextmanager, suppress
-from http.server import BaseHTTPRequestHandler
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+import loopback
 import pytest
-from doctor_run import as_json, examine, model_list, plain_api, run, running, serving
+from doctor_run import as_json, examine, model_list, plain_api, run, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,35 +17,27 @@ if TYPE_CHECKING:
     from doctor_run import Answer
 
 
-def moved_to(location: str, *, lists: bool = False) -> type[BaseHTTPRequestHandler]:
+@contextmanager
+def moved_to(location: str, *, lists: bool = False) -> Iterator[str]:
     """A server that sends everybody away, or all but who asks for its models."""
 
-    class Moved(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            if not lists:
-                self.do_POST()
-                return
-            status, kind, payload = model_list("m")
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(payload)))
-            self.end_headers()
-            self.wfile.write(payload)
+    class Moved(loopback.Quiet):
+        def get(self) -> None:
+            if lists:
+                status, kind, payload = model_list("m")
+                self.reply(payload, status=status, kind=kind)
+            else:
+                self.redirect(location, status=308)
 
-        def do_POST(self) -> None:
-            self.send_response(308)
-            self.send_header("Location", location)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+        def post(self, body: bytes) -> None:
+            self.redirect(location, status=308)
 
-        def log_message(self, *_: object) -> None:
-            """Keep quiet."""
-
-    return Moved
+    with loopback.serving(Moved) as url:
+        yield f"{url}/v1"
 
 
 def test_a_redirect_is_named_and_not_followed() -> None:
-    with running(moved_to("/api/v1/models")) as url:
+    with moved_to("/api/v1/models") as url:
         found = examine("--base-url", url)
     right = f"{url.removesuffix('/v1')}/api/v1"
     assert f"answered 308, to {right}/models" in found.findings["unreachable"]["text"]
@@ -58,14 +50,14 @@ def test_a_redirect_is_named_and_not_followed() -> None:
     [("/v1/models", "/v1/models;"), ("http://me:hush@[::1/v1/models", "***;")],
 )
 def test_a_redirect_to_nowhere_else_mends_nothing(location: str, shown: str) -> None:
-    with running(moved_to(location)) as url:
+    with moved_to(location) as url:
         found = examine("--base-url", url)
     assert shown in found.findings["unreachable"]["text"]
     assert found.findings["unreachable"]["fix"] is None
 
 
 def test_an_answer_that_is_sent_elsewhere_is_named() -> None:
-    with running(moved_to("/elsewhere?token=canary", lists=True)) as url:
+    with moved_to("/elsewhere?token=canary", lists=True) as url:
         found = examine("--base-url", url)
     root = url.removesuffix("/v1")
     failed = found.findings["request_failed"]["text"]
@@ -114,7 +106,10 @@ def test_a_server_that_speaks_something_else(
     unreachable = found.findings["unreachable"]
     assert (found.exit_code, found.codes) == (2, {"unreachable"})
     assert says in unreachable["text"]
-    assert unreachable["fix"] is None if fix is None else fix in unreachable["fix"]
+    if fix is None:
+        assert unreachable["fix"] is None
+    else:
+        assert fix in unreachable["fix"]
 
 
 def test_a_server_that_is_asked_too_often_is_not_told_to_be_elsewhere() -> None:

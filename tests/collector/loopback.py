@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 class Quiet(BaseHTTPRequestHandler):
@@ -45,13 +47,37 @@ class Quiet(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def redirect(self, location: str, *, status: int) -> None:
+        """Sends whoever asks to another address."""
+        self.send_response(status)
+        self.send_header("Location", location)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
 
 @contextmanager
-def serving(handler: type[Quiet], port: int = 0) -> Iterator[str]:
-    """Serves, and yields the base URL; 0 takes a free port."""
+def serving(
+    handler: type[Quiet], port: int = 0, *, certificate: Path | None = None
+) -> Iterator[str]:
+    """Serves, and yields the URL, without a path.
+
+    Args:
+        handler: answers each request.
+        port: where; 0 takes a free one.
+        certificate: with its key, for TLS, though the URL says `http:` all the same;
+            `None` for plain HTTP.
+    """
     server = ThreadingHTTPServer(("127.0.0.1", port), handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever)
+    if certificate is not None:
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(certificate)
+        server.socket = tls.wrap_socket(
+            server.socket, server_side=True, do_handshake_on_connect=False
+        )
+        # A client that thinks the certificate wrong is no error to print.
+        server.handle_error = lambda request, client_address: None
+    # Looks often whether it shall end, so that no test waits for it.
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"

@@ -337,7 +337,7 @@ def test_what_does_not_arrive_in_time_fails_the_probe(
     assert (done.exit_code, "nothing within 0 s" in done.output) == (1, True)
 
 
-def test_a_collector_that_is_not_there_fails_the_probe(url: str) -> None:
+def test_a_collector_that_is_not_there_fails_the_probe() -> None:
     done = run("probe", "http://127.0.0.1:1")
     assert (done.exit_code, done.output.count("no answer")) == (1, 2)
 

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from openai import OpenAI
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from telemetry import Telemetry
 
 from otel_specdecode import wrap
 from otel_specdecode.collector import bundle_root
@@ -20,11 +18,12 @@ from otel_specdecode.simulator import Profile, Speculation, simulate
 if TYPE_CHECKING:
     from opentelemetry.util.types import AttributeValue
 
+PROCESSORS: dict[str, Any] = yaml.safe_load(
+    (bundle_root() / "config" / "base.yaml").read_text()
+)["processors"]
 CONTENT: dict[str, list[dict[str, Any]]] = {
     signal: blocks
-    for signal, blocks in yaml.safe_load(
-        (bundle_root() / "config" / "base.yaml").read_text()
-    )["processors"]["transform/content"].items()
+    for signal, blocks in PROCESSORS["transform/content"].items()
     if signal.endswith("_statements")
 }
 NAMES = re.compile(r'delete_matching_keys\((\w+)\.attributes, ("(?:[^"\\]|\\.)*")\)')
@@ -37,9 +36,6 @@ LISTS = {
     if block["context"] != "exemplar"
 }
 PATTERNS = sorted({pattern for patterns in LISTS.values() for pattern in patterns})
-PROCESSORS = yaml.safe_load((bundle_root() / "config" / "base.yaml").read_text())[
-    "processors"
-]
 SECRETS = PROCESSORS["redaction/names"]
 (SECRET_NAME,) = SECRETS["blocked_key_patterns"]
 
@@ -91,18 +87,16 @@ def test_a_name_that_is_passed_over_is_neither_a_secrets_nor_of_content() -> Non
 @pytest.fixture(scope="module")
 def recorded() -> dict[str, AttributeValue]:
     """What the wrapper records of a stream, in all that a server can say."""
-    memory = InMemorySpanExporter()
-    tracers = TracerProvider()
-    tracers.add_span_processor(SimpleSpanProcessor(memory))
+    telemetry = Telemetry()
     speculation = Speculation(method="mtp", acceptance_by_position=(0.8, 0.5))
     profile = Profile(
         model="m", time_scale=0.0, timing_fields=True, speculation=speculation
     )
     with (
         simulate(profile) as server,
-        OpenAI(base_url=server.base_url, api_key="k") as c,
+        OpenAI(base_url=server.base_url, api_key="k") as bare,
     ):
-        client = wrap(c, tracer_provider=tracers)
+        client = wrap(bare, **telemetry.providers)
         list(
             client.chat.completions.create(
                 model="m",
@@ -112,8 +106,7 @@ def recorded() -> dict[str, AttributeValue]:
                 stream=True,
             )
         )
-    (span,) = memory.get_finished_spans()
-    return dict(span.attributes or {})
+    return telemetry.attributes
 
 
 def test_what_this_package_records_is_passed_over(
@@ -188,14 +181,11 @@ def test_a_text_without_a_secrets_name_stays_as_it_is(kept: dict[str, Any]) -> N
 
 
 def test_a_key_has_the_same_shape_wherever_it_is_looked_for() -> None:
-    processors = yaml.safe_load((bundle_root() / "config" / "base.yaml").read_text())[
-        "processors"
-    ]
-    shapes = "|".join(processors["redaction/keys"]["blocked_values"])
+    shapes = "|".join(PROCESSORS["redaction/keys"]["blocked_values"])
     elsewhere = [
         json.loads(found)
         for signal in ("trace_statements", "log_statements")
-        for block in processors["transform/keys"][signal]
+        for block in PROCESSORS["transform/keys"][signal]
         for statement in block["statements"]
         if "url.query" not in statement
         for found in re.findall(r', ("(?:[^"\\]|\\.)*"), ', statement)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import generate
 import pytest
+from dashboard_linter import variables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,10 +35,6 @@ TARGETS = [
 each_dashboard = pytest.mark.parametrize("name", DASHBOARDS)
 each_panel = pytest.mark.parametrize("panel", PANELS)
 each_query = pytest.mark.parametrize("expr", TARGETS)
-
-
-def variables(name: str) -> dict[str, dict[str, Any]]:
-    return {one["name"]: one for one in DASHBOARDS[name]["templating"]["list"]}
 
 
 def test_the_files_are_what_the_generator_writes() -> None:
@@ -65,7 +62,7 @@ def test_its_uid_is_fixed_and_it_carries_no_id_or_inputs(name: str) -> None:
 def test_the_model_is_a_variable_of_many_values_and_keeps_requests_without_one(
     name: str,
 ) -> None:
-    model = variables(name)["model"]
+    model = variables(DASHBOARDS[name])["model"]
     assert (model["type"], model["multi"], model["allValue"]) == ("query", True, ".*")
 
 

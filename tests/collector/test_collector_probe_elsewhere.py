@@ -13,19 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Elsewhere(Quiet):
-    """Sends whoever comes to another address."""
-
-    status = 302
-    to = ""
-
-    def post(self, body: bytes) -> None:
-        self.send_response(self.status)
-        self.send_header("Location", self.to)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-
 def sent_on(status: int, token: str) -> tuple[Sequence[str], list[str]]:
     """What the probe said, and what came to where it was sent on to."""
     came: list[str] = []
@@ -39,8 +26,12 @@ def sent_on(status: int, token: str) -> tuple[Sequence[str], list[str]]:
             self.get()
 
     with serving(Login) as login:
-        answer = {"status": status, "to": f"{login}/login"}
-        with serving(type("Sends", (Elsewhere,), answer)) as url:
+
+        class Elsewhere(Quiet):
+            def post(self, body: bytes) -> None:
+                self.redirect(f"{login}/login", status=status)
+
+        with serving(Elsewhere) as url:
             answers = Probe(endpoint=url, token=token).run()
     assert not any(one.passed for one in answers)
     return [one.detail.replace(login, "") for one in answers], came

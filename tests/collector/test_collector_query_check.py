@@ -28,7 +28,7 @@ OWN_FILES = [
     *sorted(bundle_root().glob("prometheus/rules/*.yml")),
     *sorted(bundle_root().glob("grafana/dashboards/*.json")),
 ]
-# Each was found in a public dashboard, alert or load test (facts: section 5.4).
+# Each was found in a public dashboard, alert or load test.
 WILD = {
     "a gauge that only the first engine had": (
         "avg(vllm:spec_decode_acceptance_rate) < 0.5",

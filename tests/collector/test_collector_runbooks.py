@@ -63,12 +63,6 @@ def test_there_is_no_page_without_an_alert() -> None:
     assert {page.stem for page in PAGES.glob("*.md")} - {"README"} == set(ALERTS)
 
 
-@pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.stem)
-def test_links_between_pages_lead_somewhere(page: Path) -> None:
-    for link in re.findall(r"\]\((\w+\.md)\)", page.read_text()):
-        assert (PAGES / link).exists(), link
-
-
 def test_dashboards_that_a_page_names_exist() -> None:
     titles = {dashboard.title for dashboard in generate.DASHBOARDS}
     text = "".join(page.read_text() for page in PAGES.glob("*.md"))

@@ -3,8 +3,8 @@
 Run as a program, since the SDK's providers are global. Reads one JSON object from
 standard input: `targets` (each `base_url`, `model`, `rounds`, and `simulate`, a
 directive for the simulator), `pause_s` between rounds, `export_interval_s`. Where
-telemetry goes is in the
-`OTEL_*` variables. Writes one JSON object: for each model the sums over its records.
+telemetry goes is in the `OTEL_*` variables. Writes one JSON object: for each model the
+sums over its records, and in `traces` the id of its last trace.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import collector_programs
@@ -23,6 +24,26 @@ def binaries() -> Mapping[str, Path]:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def credentials(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """What `auth.yaml` and `auth-backend.yaml` ask for: a token, TLS for loopback."""
+    folder = tmp_path_factory.mktemp("credentials")
+    command = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost "
+        "-addext subjectAltName=DNS:localhost,IP:127.0.0.1 "
+        f"-keyout {folder}/key.pem -out {folder}/cert.pem"
+    )
+    subprocess.run(command.split(), check=True, capture_output=True)
+    token = "made-up-token"
+    (folder / "token").write_text(token)
+    return {
+        "SPECDECODE_TOKEN_FILE": f"{folder}/token",
+        "SPECDECODE_TLS_CERT_FILE": f"{folder}/cert.pem",
+        "SPECDECODE_TLS_KEY_FILE": f"{folder}/key.pem",
+        "SPECDECODE_BACKEND_TOKEN": token,
+    }
 
 
 @pytest.fixture

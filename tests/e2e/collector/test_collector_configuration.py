@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from collector_programs import get, wait_until
-from collector_stack import BUNDLE, ROOT
+from collector_stack import BUNDLE
+from combinations import COMBINATIONS
 
 from otel_specdecode.collector.probe import Probe
 from otel_specdecode.simulator import Profile, simulate
@@ -23,12 +24,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 CONFIG = BUNDLE / "config"
-ROWS = re.findall(
-    r"^\| ((?:`[\w-]+\.yaml` ?)+)\|",
-    (ROOT / "docs/collector.md").read_text(),
-    re.MULTILINE,
-)
-COMBINATIONS = [tuple(re.findall(r"`([\w-]+)\.yaml`", row)) for row in ROWS]
 
 
 def a_few_with_every_file() -> list[tuple[str, ...]]:
@@ -59,22 +54,12 @@ BACKENDS = (
 
 
 @pytest.fixture(scope="module")
-def credentials(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    folder = tmp_path_factory.mktemp("credentials")
-    command = (
-        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost "
-        "-addext subjectAltName=DNS:localhost,IP:127.0.0.1 "
-        f"-keyout {folder}/key.pem -out {folder}/cert.pem"
-    )
-    subprocess.run(command.split(), check=True, capture_output=True)
-    (folder / "token").write_text("made-up-token")
-    return {
-        "SPECDECODE_TOKEN_FILE": f"{folder}/token",
-        "SPECDECODE_TLS_CERT_FILE": f"{folder}/cert.pem",
-        "SPECDECODE_TLS_KEY_FILE": f"{folder}/key.pem",
-        "SPECDECODE_BACKEND_TOKEN": "made-up-token",
-        "SPECDECODE_QUEUE_DIRECTORY": f"{folder}/queue",
-    }
+def variables(
+    credentials: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, str]:
+    """All that one combination or another has no default for."""
+    queue = tmp_path_factory.mktemp("queue")
+    return {**credentials, "SPECDECODE_QUEUE_DIRECTORY": str(queue)}
 
 
 def validate(
@@ -99,25 +84,25 @@ def test_the_docs_list_combinations_and_each_file_is_in_one() -> None:
 def test_validate_accepts(
     combination: tuple[str, ...],
     binaries: Mapping[str, Path],
-    credentials: Mapping[str, str],
+    variables: Mapping[str, str],
 ) -> None:
     files = tuple(str(CONFIG / f"{name}.yaml") for name in combination)
-    done = validate(binaries, files, credentials)
+    done = validate(binaries, files, variables)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize("combination", STARTED, ids="+".join)
 def test_it_starts_and_takes_a_span(
-    combination: tuple[str, ...], stack: Stack, credentials: Mapping[str, str]
+    combination: tuple[str, ...], stack: Stack, variables: Mapping[str, str]
 ) -> None:
     # Not to what may listen on the ports that are the defaults.
     nowhere = dict.fromkeys(BACKENDS, "http://127.0.0.1:1")
-    collector = stack.collector(*combination[1:], env={**credentials, **nowhere})
+    collector = stack.collector(*combination[1:], env={**variables, **nowhere})
     secure = "auth" in combination
     answers = Probe(
         endpoint=collector.url.replace("http:", "https:" if secure else "http:"),
         token="made-up-token" if secure else None,
-        ca_file=credentials["SPECDECODE_TLS_CERT_FILE"] if secure else None,
+        ca_file=variables["SPECDECODE_TLS_CERT_FILE"] if secure else None,
     ).run()
     assert [one.detail for one in answers] == ["taken", "taken"]
 
@@ -126,22 +111,22 @@ def test_a_shorter_interval_needs_no_timeout_of_its_own(
     stack: Stack,
 ) -> None:
     with simulate(Profile(model="m", time_scale=0.0)) as server:
-        variables = {
+        env = {
             "SPECDECODE_SCRAPE_INTERVAL": "2s",
             "SPECDECODE_SCRAPE_TIMEOUT": DEFAULT_TIMEOUT,
             "SPECDECODE_VLLM_TARGETS": f'["{server.root_url.removeprefix("http://")}"]',
         }
-        collector = stack.collector("export-prometheus-scrape", env=variables)
+        collector = stack.collector("export-prometheus-scrape", env=env)
         page = f"http://127.0.0.1:{collector.ports.scrape}/metrics"
         wait_until("the server's metrics", lambda: "vllm:generation" in get(page))
 
 
 def test_validate_refuses_an_overlay_without_what_it_extends(
-    binaries: Mapping[str, Path], credentials: Mapping[str, str]
+    binaries: Mapping[str, Path], variables: Mapping[str, str]
 ) -> None:
     files = ("base", "export-prometheus-scrape", "persistent-queue-metrics")
     sources = tuple(str(CONFIG / f"{name}.yaml") for name in files)
-    done = validate(binaries, sources, credentials)
+    done = validate(binaries, sources, variables)
     assert done.returncode != 0
     assert "endpoint" in done.stderr
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import time
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ import yaml
 from backend import Backend, serving
 from collector_programs import free_port, wait_until
 from collector_stack import BUNDLE
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
@@ -23,7 +23,7 @@ from otel_specdecode.collector.probe import Probe
 from otel_specdecode.simulator import Profile, Speculation, simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from collector_programs import Collector
@@ -192,8 +192,6 @@ def alert(name: str) -> str:
 
 
 def encoded(batch: Sequence[ReadableSpan]) -> bytes:
-    from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
-
     return encode_spans(batch).SerializeToString()
 
 
@@ -204,24 +202,8 @@ def post(collector: Collector, body: bytes) -> requests.Response:
     )
 
 
-@pytest.fixture
-def credentials(tmp_path: Path) -> dict[str, str]:
-    command = (
-        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost "
-        "-addext subjectAltName=DNS:localhost,IP:127.0.0.1 "
-        f"-keyout {tmp_path}/key.pem -out {tmp_path}/cert.pem"
-    )
-    subprocess.run(command.split(), check=True, capture_output=True)
-    (tmp_path / "token").write_text("made-up-token")
-    return {
-        "SPECDECODE_TOKEN_FILE": f"{tmp_path}/token",
-        "SPECDECODE_TLS_CERT_FILE": f"{tmp_path}/cert.pem",
-        "SPECDECODE_TLS_KEY_FILE": f"{tmp_path}/key.pem",
-    }
-
-
 def test_a_stranger_is_refused_and_a_client_with_the_token_is_not(
-    stack: Stack, credentials: dict[str, str]
+    stack: Stack, credentials: Mapping[str, str]
 ) -> None:
     with serving(Backend()) as backend:
         env = {**credentials, "SPECDECODE_OTLP_ENDPOINT": backend.url}
@@ -250,7 +232,7 @@ def test_a_stranger_is_refused_and_a_client_with_the_token_is_not(
 
 
 def test_an_agent_shows_its_token_to_a_gateway_that_wants_one(
-    stack: Stack, credentials: dict[str, str]
+    stack: Stack, credentials: Mapping[str, str]
 ) -> None:
     with serving(Backend()) as backend:
         gateway = stack.collector(
@@ -264,7 +246,7 @@ def test_an_agent_shows_its_token_to_a_gateway_that_wants_one(
             "auth-backend",
             env={
                 "SPECDECODE_OTLP_ENDPOINT": gateway.url.replace("http:", "https:"),
-                "SPECDECODE_BACKEND_TOKEN": "made-up-token",
+                "SPECDECODE_BACKEND_TOKEN": credentials["SPECDECODE_BACKEND_TOKEN"],
                 "SPECDECODE_BACKEND_CA_FILE": credentials["SPECDECODE_TLS_CERT_FILE"],
             },
         )

@@ -38,7 +38,6 @@ def run_application(
     otlp_url: str,
     targets: Sequence[Mapping[str, Any]],
     *,
-    service: str = "application",
     pause_s: float = 0.0,
     export_interval_s: float = 1.0,
 ) -> dict[str, Any]:
@@ -52,7 +51,7 @@ def run_application(
         **os.environ,
         "OTEL_EXPORTER_OTLP_ENDPOINT": otlp_url,
         "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
-        "OTEL_SERVICE_NAME": service,
+        "OTEL_SERVICE_NAME": "application",
     }
     done = subprocess.run(
         (sys.executable, str(APPLICATION)),

@@ -9,17 +9,12 @@ arithmetic. The long form, marked ``full``, takes the others too.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from vllm_server import METHODS, Server, ready, serve
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+import vllm_env
 from otlp_receiver import Receiver, receive
+from vllm_server import METHODS, Server, serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,8 +59,8 @@ def server(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Server]:
     try:
-        ready(models=True)
-    except subprocess.CalledProcessError as error:
+        vllm_env.ensure_models()
+    except SystemExit as error:
         if os.environ.get("CI"):
             raise
         pytest.skip(f"vLLM cannot be installed here: {error}")

@@ -182,18 +182,20 @@ def test_a_caller_who_did_not_ask_for_usage_never_sees_it(server: Server) -> Non
 def test_time_per_output_token_is_the_engines_own_within_five_percent(
     server: Server, figures: list[str]
 ) -> None:
-    prompt: list[RequestRecord] = []
+    read_promptly: list[RequestRecord] = []
     for _ in range(_TRIES):
         with otel_specdecode.capture() as records:
             send(server.url, [_LONG_ANSWER] * 8, Way.SYNC_1, continuous_usage=True)
         figures.append(_compared(server, "one at a time", records))
-        prompt += filter(_was_read_promptly, records)
-        if len(prompt) >= _ENOUGH:
+        read_promptly += filter(_was_read_promptly, records)
+        if len(read_promptly) >= _ENOUGH:
             break
-    assert len(prompt) >= _ENOUGH, "this machine is too busy to compare two clocks"
-    assert {record.first_chunk for record in prompt} == {FirstChunk.COUNTED}
-    assert Totals.of(prompt).tpot_s == pytest.approx(
-        _engine_tpot_s(prompt), rel=_TPOT_TOLERANCE
+    assert len(read_promptly) >= _ENOUGH, (
+        "this machine is too busy to compare two clocks"
+    )
+    assert {record.first_chunk for record in read_promptly} == {FirstChunk.COUNTED}
+    assert Totals.of(read_promptly).tpot_s == pytest.approx(
+        _engine_tpot_s(read_promptly), rel=_TPOT_TOLERANCE
     )
 
 

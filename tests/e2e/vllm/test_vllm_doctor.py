@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
-from vllm_server import METHODS, VLLM_VERSION, serve
+from vllm_env import VLLM_VERSION
+from vllm_server import METHODS, serve
 
 from otel_specdecode.cli.doctor import command
 

@@ -12,21 +12,19 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import vllm_env
 from collector_programs import free_port
 from served_model import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-VLLM_VERSION = "0.32.0"
-_ENV_SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "vllm_env.py"
 # A start takes 25 to 55 s, and minutes when both cores are busy. What tells that it
 # failed is the end of the process; the limit is for one that hangs.
 _START_LIMIT_S = 900.0
@@ -133,13 +131,6 @@ class Server:
             connection.close()
 
 
-def ready(*, models: bool) -> Path:
-    """Install what is missing; return the models' folder, or the interpreter."""
-    command = [sys.executable, str(_ENV_SCRIPT), *(["--models"] if models else [])]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return Path(done.stdout.strip())
-
-
 @contextmanager
 def serve(
     method: Method,
@@ -157,10 +148,11 @@ def serve(
         extra_flags: Further flags of vLLM.
 
     Raises:
+        SystemExit: vLLM or its models could not be installed.
         RuntimeError: The process ended before it was ready, or hung; the message
             carries the end of its log.
     """
-    interpreter, models = ready(models=False), ready(models=True)
+    interpreter, models = vllm_env.ensure_environment(), vllm_env.ensure_models()
     flags = (
         *("--dtype", "bfloat16", "--max-model-len", "2048", "--max-num-seqs", "8"),
         *("--no-enable-prefix-caching", "--generation-config", "vllm"),
