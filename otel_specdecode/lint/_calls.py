@@ -10,6 +10,7 @@ from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._attributes import read_field
 from otel_specdecode.lint._frames import UNKNOWN_KEYWORDS, Call, Frame
 from otel_specdecode.lint._naming import dotted
+from otel_specdecode.lint._requests import is_true
 from otel_specdecode.lint._values import (
     UNKNOWN,
     Definition,
@@ -46,6 +47,8 @@ def call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
         return _super(machine, frame)
     _label_arguments(machine, made)
     if any(thing.definition is not None for thing in made.callee.things):
+        if all(map(_is_abstract, made.callee.things)):
+            return Value(path=f"{made.path}()")
         given = made.kwargs
         if made.has_unknown_kwargs:
             given = {**given, UNKNOWN_KEYWORDS: UNKNOWN}
@@ -60,6 +63,19 @@ def call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
         if handled is not None:
             return handled
     return _unknown(machine, made)
+
+
+def _is_abstract(thing: Thing) -> bool:
+    """Whether a function says nothing: some class that we cannot tell defines it."""
+    node = thing.definition.node if thing.definition is not None else None
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and all(
+        isinstance(statement, ast.Pass | ast.Raise)
+        or (
+            isinstance(statement, ast.Expr)
+            and isinstance(statement.value, ast.Constant | ast.Yield)
+        )
+        for statement in node.body
+    )
 
 
 def _evaluated(machine: Machine, node: ast.Call, frame: Frame) -> Call:
@@ -203,6 +219,8 @@ def _unknown(machine: Machine, made: Call) -> Value:
         tags |= made.receiver.tags
     tags &= _CARRIED
     path = f"{made.path}()" if made.path else ""
+    if "." in path and is_true(made.kwargs.get("stream")):
+        path = f"{made.path}.stream()"
     is_text = made.name in _library.TEXT_CALLS
     if not tags & ~t.STRONG and not is_text:
         return Value(path=path)

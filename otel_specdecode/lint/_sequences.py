@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from otel_specdecode.lint._frames import Call, Frame
     from otel_specdecode.lint._machine import Machine
 
+_READERS = frozenset("readline read read1 recv readchunk readany".split())
+_GETTERS = frozenset("get get_nowait popleft pop recv".split())
+
 
 def _first(_machine: Machine, call: Call) -> Value | None:
     return call.args[0] if call.args else None
@@ -236,8 +239,13 @@ def _map(machine: Machine, call: Call) -> Value | None:
     node = call.node.args[-1]
     turns = turns_of(machine, call.args[1], node, call.node, call.frame)
     function_value = call.args[0]
-    if function_value.path == "len" and turns.elem.tags & (t.IDS | t.PIECE):
-        elem = Value(t.TOKENS if turns.elem.tags & t.IDS else t.CHARS)
+    counted = None
+    if function_value.path == "len":
+        counted = machine.count_of(turns.elem, call.node, call.frame)
+    if counted is not None:
+        elem = counted
+    elif function_value.path == "len" and turns.elem.tags & t.PIECE:
+        elem = Value(t.CHARS)
     else:
         elem = machine.call_value(
             function_value, call.node, call.frame, [turns.elem, *call.args[2:]]
@@ -308,8 +316,23 @@ def _iterator(machine: Machine, call: Call) -> Value | None:
         item = machine.call_value(call.args[0], call.node, call.frame)
         if item.tags & t.CHUNK:
             return Value(t.STREAM | (item.tags & t.STRONG))
-        return UNKNOWN
+        return _read_to_the_end(machine, call)
     return call.args[0] if call.args else None
+
+
+def _read_to_the_end(machine: Machine, call: Call) -> Value:
+    """`iter(queue.get, None)` and `iter(response.readline, b"")`."""
+    reader = call.node.args[0]
+    if not isinstance(reader, ast.Attribute):
+        return UNKNOWN
+    owner = machine.evaluate(reader.value, call.frame)
+    if reader.attr in _READERS and owner.tags & (t.RESPONSE | t.STREAM):
+        return Value(t.STREAM | (owner.tags & t.STRONG), steps=owner.steps)
+    chunked = [thing for thing in owner.things if thing.per_chunk]
+    if reader.attr not in _GETTERS or not chunked:
+        return UNKNOWN
+    strong = t.STRONG if any(thing.strong for thing in chunked) else 0
+    return Value(t.STREAM | strong, steps=join_all(x.elem for x in chunked).steps)
 
 
 def _next(machine: Machine, call: Call) -> Value | None:

@@ -2194,3 +2194,102 @@ def one(client, q):
     for _ in client.chat.completions.create(model="m", messages=q, stream=True):
         n_tokens += 1
     print(f"messages/s: {n_tokens / (time.time() - t0):.1f}")
+# --- a queue read until its sentinel
+import queue, threading, time
+
+box = queue.Queue()
+
+def fill(client, q):
+    for ev in client.chat.completions.create(model="m", messages=q, stream=True):
+        box.put(ev.choices[0].delta.content)
+    box.put(None)
+
+def show(client, q):
+    threading.Thread(target=fill, args=(client, q)).start()
+    shown, t0 = 0, time.time()
+    for _ in iter(box.get, None):
+        shown += 1
+    print("tok/s:", shown / (time.time() - t0))  # error: 21
+# --- lines read until there is none
+import json, time, urllib.request
+
+def run(url, q):
+    body = json.dumps({"messages": q, "stream": True}).encode()
+    answer = urllib.request.urlopen(urllib.request.Request(url + "/v1/chat/completions", body))
+    t0, n = time.time(), 0
+    for _ in iter(answer.readline, b""):
+        n += 1
+    print("tok/s:", n / (time.time() - t0))  # error: 21
+# --- near: a queue of whole answers
+import queue, time
+
+done = queue.Queue()
+
+def show(workers):
+    n, t0 = 0, time.time()
+    for _ in iter(done.get, None):
+        n += 1
+    print("answers/s:", n / (time.time() - t0), "openai stream")
+# --- lengths summed by map
+import time
+
+def collect(client, q):
+    return list(client.chat.completions.create(model="m", messages=q, stream=True))
+
+def main(client, questions):
+    t0 = time.time()
+    answers = [collect(client, q) for q in questions]
+    print(sum(map(len, answers)) / (time.time() - t0), "tok/s")  # error: 11
+# --- near: lengths of token ids summed by map
+import time
+
+def collect(client, tokenizer, q):
+    stream = client.chat.completions.create(model="m", messages=q, stream=True)
+    return tokenizer.encode("".join(ev.choices[0].delta.content for ev in stream))
+
+def main(client, tokenizer, questions):
+    t0 = time.time()
+    answers = [collect(client, tokenizer, q) for q in questions]
+    print(sum(map(len, answers)) / (time.time() - t0), "tok/s")
+# --- an own client, told to stream
+import time
+
+async def speed(agent, prompt):
+    t0, n = time.time(), 0
+    answer = await agent.chat(prompt, stream=True)
+    async for _ in answer:
+        n += 1
+    return {"tokens_per_second": n / (time.time() - t0)}  # error: 34
+# --- near: a download, told to stream
+import time
+
+def speed(session, prompt):
+    t0, n = time.time(), 0
+    for _ in session.get("http://h/" + prompt, stream=True):
+        n += 1
+    return {"tokens_per_second": n / (time.time() - t0)}
+# --- a client whose class only says what it takes
+import time
+from abc import ABC, abstractmethod
+
+class LLM(ABC):
+    @abstractmethod
+    def stream(self, prompt): ...
+
+async def speed(llm: LLM, prompt):
+    t0, n = time.time(), 0
+    async for _ in llm.stream(prompt):
+        n += 1
+    return {"tokens_per_second": n / (time.time() - t0)}  # error: 34
+# --- near: a method of one's own that streams no answer
+import time
+
+class Service:
+    def stream(self, prompt):
+        yield from prompt.split()
+
+def speed(service: Service, prompt):
+    t0, n = time.time(), 0
+    for _ in service.stream(prompt):
+        n += 1
+    return {"tokens_per_second": n / (time.time() - t0)}
