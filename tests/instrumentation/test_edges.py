@@ -203,6 +203,19 @@ def test_a_host_or_port_that_is_not_known_is_absent(
     assert "server.port" not in telemetry.attributes
 
 
+def test_a_client_that_moves_to_another_server_is_recorded_there(
+    telemetry: Telemetry,
+) -> None:
+    client = SYNC.wrapped(Wire(answer), telemetry)
+    client.chat.completions.create(**SYNC.request())
+    client.base_url = "http://other.test/v1"
+    client.chat.completions.create(**SYNC.request())
+    addresses = [
+        dict(span.attributes or {})["server.address"] for span in telemetry.spans
+    ]
+    assert addresses == ["model.test", "other.test"]
+
+
 def test_only_numbers_are_sampling_parameters(telemetry: Telemetry) -> None:
     client = SYNC.wrapped(Wire(answer), telemetry)
     client.chat.completions.create(**SYNC.request(temperature="hot", seed=True, n=1))

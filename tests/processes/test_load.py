@@ -6,6 +6,7 @@ import asyncio
 import gc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import openai
@@ -153,10 +154,10 @@ def test_the_number_of_objects_is_flat_from_one_load_to_the_next(
         kinds = [str(type(one).__module__) for one in gc.get_objects()]
         return sum(not kind.startswith("otel_specdecode.simulator") for kind in kinds)
 
-    objects_after_load()
-    before = objects_after_load()
-    # One object kept of each request would be as many more.
-    assert objects_after_load() - before < num
+    # One object kept of each request would be as many more after each load; what other
+    # threads are at comes and goes.
+    counts = [objects_after_load() for _ in range(4)]
+    assert min(after - before for before, after in pairwise(counts)) < num
 
 
 def test_a_soak_of_every_ending_makes_no_mistake() -> None:
