@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, cast
 
 from otel_specdecode.lint._fields import field_name, is_zero
 from otel_specdecode.lint._naming import names_in
+from otel_specdecode.lint._tree import walk
 from otel_specdecode.lint.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _LEAVES = ast.Return | ast.Continue | ast.Break | ast.Raise
+_TOTAL = "total_tokens"
+"""Of all that was reported: it is there only if its parts are."""
 _DEPTH = 3
 
 
@@ -107,7 +110,8 @@ def _replaces(node: ast.If, name: str, kind: type[ast.expr] = ast.expr) -> bool:
             isinstance(target, kind) and field_name(target) == name
             for target in statement.targets
         )
-        for statement in node.body
+        for part in node.body
+        for statement in walk(part)
     )
 
 
@@ -208,7 +212,7 @@ def _is_present(test: ast.expr, field: str) -> bool:
         case ast.Call(func=ast.Name(id="isinstance"), args=[read, _]):
             return field_name(read) == field
         case _:
-            return False
+            return field_name(test) == _TOTAL
 
 
 def _is_missing(test: ast.expr, field: str) -> bool:
@@ -228,7 +232,7 @@ def _is_missing(test: ast.expr, field: str) -> bool:
         case ast.Compare(left=ast.Constant(value=key), ops=[ast.NotIn()]):
             return key == field
         case _:
-            return _counted(test) in {field, "total_tokens"}
+            return _counted(test) in {field, _TOTAL}
 
 
 def _counted(test: ast.expr) -> str:

@@ -11,8 +11,9 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from otel_specdecode.lint._fields import default_of, field_name, is_zero
+from otel_specdecode.lint._fields import default_of, field_name, is_zero, owner_of
 from otel_specdecode.lint._naming import names_in, reads_place, same_place
+from otel_specdecode.lint._written import Written
 from otel_specdecode.lint.words import words_of
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ _TOTALS = frozenset(
 )
 """What the program summed up itself, or where it stood before."""
 
-_DEPTH = 4
-
 
 class Presence:
     """What a file says of its fields: declared, filtered, summed up before."""
@@ -39,6 +38,7 @@ class Presence:
     def __init__(self, source: Source, records: Records) -> None:
         self._source = source
         self._records = records
+        self._written = Written(source, records)
 
     def is_there(self, node: ast.expr, read: ast.expr) -> bool:
         """Whether the 0 that an expression replaces a field by leaves nothing out.
@@ -52,67 +52,14 @@ class Presence:
         if self._records.says_there(read) or field_name(read) in self._sql_sums:
             return True
         receiver, field = _receiver(node), field_name(read)
-        if default_of(node) is not None and self._is_written(node, field):
+        owner, is_number = owner_of(read), default_of(node) is None
+        if owner is not None and self._written.always_has(
+            owner, field, is_number=is_number
+        ):
             return True
         return receiver is not None and (
             receiver in self._rollups or self._is_filtered(node, receiver, field)
         )
-
-    def _is_written(self, node: ast.expr, field: str) -> bool:
-        """Whether the file itself writes the object out as a dict, with this key.
-
-        It is bound to nothing but such dicts, or to what functions return that
-        return nothing else.
-        """
-        field_of = _field_of(node)
-        if isinstance(field_of, ast.Call):
-            field_of = field_of.func
-        owner = getattr(field_of, "value", None)
-        return isinstance(owner, ast.expr) and self._always_has(owner, field)
-
-    def _always_has(self, value: ast.expr, key: str, depth: int = 0) -> bool:
-        values: list[ast.expr] = []
-        match value:
-            case ast.Dict(keys=keys):
-                return any(isinstance(k, ast.Constant) and k.value == key for k in keys)
-            case ast.Name(id=name):
-                values = self._source.bindings.values_of(value) or self._given.get(
-                    name, []
-                )
-            case ast.Await(value=inner):
-                values = [inner]
-            case ast.IfExp(body=body, orelse=orelse):
-                values = [body, orelse]
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-                values = self._returned.get(name, [])
-            case _:
-                pass
-        return (
-            depth < _DEPTH
-            and bool(values)
-            and all(self._always_has(each, key, depth + 1) for each in values)
-        )
-
-    @cached_property
-    def _given(self) -> dict[str, list[ast.expr]]:
-        """What the file assigns to variables of each name, in any function."""
-        values: dict[str, list[ast.expr]] = {}
-        for node in self._source.nodes(ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    values.setdefault(target.id, []).append(node.value)
-        return values
-
-    @cached_property
-    def _returned(self) -> dict[str, list[ast.expr]]:
-        """What the functions of each name return."""
-        values: dict[str, list[ast.expr]] = {}
-        for node in self._source.nodes(ast.Return):
-            outer = self._source.bindings.scope_of(node)
-            if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
-                given = node.value or ast.Constant(None)
-                values.setdefault(outer.name, []).append(given)
-        return values
 
     @cached_property
     def _sql_sums(self) -> set[str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _NUMBERS = frozenset({"int", "float", "NonNegativeInt", "NonNegativeFloat"})
 _WRAPPED = frozenset({"Mapped", "Annotated", "Required", "Final", "ClassVar"})
 _NAME = re.compile(r"[^\W\d]\w*")
-_DEPTH = 3
+_DEPTH = 6
 
 
 _Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -73,18 +73,34 @@ class Records:
 
     def _classes(self, owner: ast.expr, depth: int = 0) -> Iterator[tuple[Module, str]]:
         """Classes that an expression is said to be of, and the file that says it."""
-        if isinstance(owner, ast.Name):
-            for name in self.classes_of(owner):
+        if depth > _DEPTH:
+            return
+        match owner:
+            case ast.Name():
+                for name in self.classes_of(owner):
+                    yield self._source.module, name
+                for value in self._source.bindings.values_of(owner):
+                    if not isinstance(value, ast.Name):
+                        yield from self._classes(value, depth + 1)
+            case ast.Await(value=inner):
+                yield from self._classes(inner, depth + 1)
+            case ast.Call(func=ast.Name(id=name)):
                 yield self._source.module, name
-        elif isinstance(owner, ast.Call):
-            yield self._source.module, field_name(owner.func)
-        elif isinstance(owner, ast.Attribute) and depth < _DEPTH:
-            for module, name in self._classes(owner.value, depth + 1):
-                place, node = self._definition(module, name)
-                if isinstance(node, ast.ClassDef):
-                    for said in _annotations_of(node, owner.attr):
-                        for each in _identifiers(said):
-                            yield place, each
+            case (ast.Attribute() as read) | ast.Call(func=ast.Attribute() as read):
+                yield from self._classes_of_field(read, depth)
+            case _:
+                pass
+
+    def _classes_of_field(
+        self, read: ast.Attribute, depth: int
+    ) -> Iterator[tuple[Module, str]]:
+        """Classes of an attribute, or of what a method returns."""
+        for module, name in self._classes(read.value, depth + 1):
+            place, node = self._definition(module, name)
+            if isinstance(node, ast.ClassDef):
+                for said in _annotations_of(node, read.attr):
+                    for each in _identifiers(said):
+                        yield place, each
 
     def loops_over(self, name: ast.Name) -> Iterator[ast.expr]:
         """What the loops around a variable take it from."""

@@ -568,3 +568,107 @@ def read(chunks, seconds):
 def read(first, second, seconds):
     tokens = max(first["usage"].get("completion_tokens", 0), 1)  # error: 18
     return tokens / seconds
+# --- near: results that a function of the file makes with the key
+from harbour import call_api
+class Router:
+    def execute(self, query):
+        try:
+            result = call_api(query)
+            return {"response": result["text"], "completion_tokens": result["n"]}
+        except ValueError:
+            return {"response": "", "completion_tokens": 0}
+    def route(self, queries):
+        responses = []
+        for query in queries:
+            made = self.execute(query)
+            responses.append(made)
+        return sum(each.get("completion_tokens", 0) for each in responses)
+# --- results of which some come from elsewhere
+from harbour import call_api
+class Router:
+    def execute(self, query):
+        return {"response": query, "completion_tokens": 0}
+    def route(self, queries):
+        responses = [self.execute(query) for query in queries]
+        responses.append(call_api(queries))
+        return sum(each.get("completion_tokens", 0) for each in responses)  # error: 20
+# --- near: records that are made with numbers
+from harbour import Cost
+def total(responses):
+    chunks = []
+    for response in responses:
+        tokens = float(response["usage"]["completion_tokens"])
+        chunks.append(Cost(output_tokens=tokens))
+    return sum(chunk.output_tokens or 0.0 for chunk in chunks)
+# --- records that are made with what may be None
+from harbour import Cost
+def total(responses):
+    chunks = []
+    for response in responses:
+        tokens = response["usage"].get("completion_tokens")
+        chunks.append(Cost(output_tokens=tokens))
+    return sum(chunk.output_tokens or 0.0 for chunk in chunks)  # error: 16
+# --- near: usage of the program's own in an attribute
+class Agent:
+    def __init__(self):
+        self.usage = {"completion_tokens": 0}
+    def speed(self, seconds):
+        return self.usage.get("completion_tokens", 0) / seconds
+# --- usage of an answer beside it
+class Agent:
+    def __init__(self):
+        self.usage = {"completion_tokens": 0}
+    def add(self, response):
+        self.tokens += response.usage.get("completion_tokens", 0)  # error: 24
+# --- near: what a method returns is of an own class
+from dataclasses import dataclass
+@dataclass
+class Tokens:
+    output_tokens: int = 0
+@dataclass
+class Answer:
+    usage: Tokens
+class Context:
+    async def complete(self, messages) -> Answer:
+        raise NotImplementedError
+async def run(context: Context, span, messages):
+    response = await context.complete(messages)
+    usage = response.usage
+    span.set_attribute("tokens", getattr(usage, "output_tokens", 0))
+# --- near: there if the total is, and else estimated
+class Client:
+    def add(self, data, text):
+        usage = data.get("usage")
+        if usage and usage.get("total_tokens"):
+            tokens = usage.get("completion_tokens", 0)
+        else:
+            tokens = estimate(text)
+        self.total += tokens
+# --- near: estimated where there is text
+def record(chunks, span, count):
+    output_tokens, text = 0, ""
+    for chunk in chunks:
+        text += chunk.text
+        usage = getattr(chunk, "usage", None)
+        if usage:
+            output_tokens = getattr(usage, "completion_tokens", 0) or 0
+    if output_tokens == 0 and text:
+        try:
+            output_tokens = count(text)
+        except ValueError:
+            output_tokens = len(text.split())
+    span.set_attribute("tokens", output_tokens)
+# --- near: a price of what the callers made with the key
+def price(usage, rate):
+    return usage.get("completion_tokens", 0) / 1000 * rate
+def one(n, rate):
+    return price({"completion_tokens": n}, rate)
+def other(n, rate):
+    return price(usage={"completion_tokens": n, "prompt_tokens": 0}, rate=rate)
+# --- a price of what one caller received
+def price(usage, rate):
+    return usage.get("completion_tokens", 0) / 1000 * rate  # error: 12
+def one(n, rate):
+    return price({"completion_tokens": n}, rate)
+def other(body, rate):
+    return price(body["usage"], rate)
