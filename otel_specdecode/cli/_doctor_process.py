@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import platform
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from urllib.parse import urlsplit
 
@@ -156,12 +157,15 @@ def _instrumentors(environ: Mapping[str, str]) -> tuple[Instrumentor, ...]:
 
 
 def _outlets(environ: Mapping[str, str], timeout_s: float) -> tuple[Outlet, ...]:
-    tried: dict[str, bool] = {}
-    return tuple(_outlet(signal, environ, timeout_s, tried) for signal in _SIGNALS)
+    @cache  # most often both signals go to one place
+    def is_reachable(endpoint: str) -> bool:
+        return bool(within(timeout_s, lambda: _listens(endpoint, timeout_s)))
+
+    return tuple(_outlet(signal, environ, is_reachable) for signal in _SIGNALS)
 
 
 def _outlet(
-    signal: str, environ: Mapping[str, str], timeout_s: float, tried: dict[str, bool]
+    signal: str, environ: Mapping[str, str], is_reachable: Callable[[str], bool]
 ) -> Outlet:
     upper = signal.upper()
     exporter = environ.get(f"OTEL_{upper}_EXPORTER", "").strip() or "otlp"
@@ -171,20 +175,13 @@ def _outlet(
         or environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "").strip()
     )
     endpoint = given or _DEFAULT_ENDPOINTS.get(protocol, _DEFAULT_ENDPOINTS["grpc"])
-    reachable = None
-    if exporter.startswith("otlp"):
-        if endpoint not in tried:
-            tried[endpoint] = bool(
-                within(timeout_s, lambda: _listens(endpoint, timeout_s))
-            )
-        reachable = tried[endpoint]
     return Outlet(
         signal=signal,
         exporter=exporter,
         protocol=protocol,
         endpoint=shown_url(endpoint),
         is_default=not given,
-        reachable=reachable,
+        reachable=is_reachable(endpoint) if exporter.startswith("otlp") else None,
     )
 
 

@@ -62,6 +62,9 @@ class Probe:
         within_s: how long each of the two may take to show what was sent, in seconds.
         answer_within_s: how long one answer of any of them may take, in seconds.
         trace_id: 32 hexadecimal digits, drawn anew for each probe.
+
+    Raises:
+        ConfigError: an address, a time, the token or the authority cannot be used.
     """
 
     endpoint: str
@@ -86,6 +89,13 @@ class Probe:
             self.token and self.token.isascii() and self.token.isprintable()
         ):
             raise ConfigError("expected a token of one line, in plain characters")
+        if self.ca_file is not None:
+            try:
+                ssl.create_default_context(cafile=self.ca_file)
+            except OSError as error:
+                raise ConfigError(
+                    f"{self.ca_file}: expected certificates in PEM form; {error}"
+                ) from error
 
     def run(self) -> tuple[Answer, ...]:
         """Sends, looks, and says what arrived."""

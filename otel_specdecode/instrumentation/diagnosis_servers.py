@@ -36,7 +36,8 @@ class ServerState:
     num_with_acceptance: int
 
     def __str__(self) -> str:
-        return f"{self.address}:{self.port}, {self.model or 'no model named'}"
+        host = "no host" if self.address is None else f"{self.address}:{self.port}"
+        return f"{host}, {self.model or 'no model named'}"
 
 
 def servers_asked() -> tuple[ServerState, ...]:

@@ -320,6 +320,13 @@ def test_a_file_that_holds_no_token_is_misuse(token: bytes, tmp_path: Path) -> N
     assert (done.exit_code, "token" in done.output) == (2, True)
 
 
+def test_a_file_that_holds_no_authority_is_misuse(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("not a certificate")
+    done = run("probe", "https://127.0.0.1:1", "--ca-file", str(tmp_path / "ca.pem"))
+    assert done.exit_code == 2
+    assert "ca.pem: expected certificates in PEM form" in done.output
+
+
 def test_a_prompt_that_comes_out_again_fails_the_probe(
     url: str, backend: Backend
 ) -> None:

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import generate
 import pytest
-import yaml
-
-from otel_specdecode.collector import bundle_root
+from bundle_rules import RULES
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "runbooks"
-ALERTS: dict[str, dict[str, Any]] = {
-    rule["alert"]: rule
-    for file in sorted(bundle_root().glob("prometheus/rules/*.yml"))
-    for group in yaml.safe_load(file.read_text())["groups"]
-    for rule in group["rules"]
-    if "alert" in rule
-}
+ALERTS = {rule["alert"]: rule for rule in RULES if "alert" in rule}
 each_alert = pytest.mark.parametrize("name", ALERTS)
 
 

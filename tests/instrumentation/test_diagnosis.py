@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import openai
 import pytest
 import wrapt
-from callers import Caller, collect
+from callers import Caller, collect, collect_garbage
 from inline_snapshot import snapshot
 from openai.resources.chat.completions import Completions
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
@@ -207,7 +207,10 @@ async def test_an_instrumented_client_is_listed_once_it_made_a_request(
 
 
 def difference(before: Diagnosis, after: Diagnosis, field: str) -> dict[str, int]:
-    """What a block added to one of the sums."""
+    """What a block added to one of the sums.
+
+    What earlier tests have dropped must be collected before, or it is counted here.
+    """
     old, new = getattr(before, field), getattr(after, field)
     grown = {word: number - old.get(word, 0) for word, number in new.items()}
     return {word: number for word, number in grown.items() if number}
@@ -216,6 +219,7 @@ def difference(before: Diagnosis, after: Diagnosis, field: str) -> dict[str, int
 async def test_requests_are_summed_by_outcome_usage_and_acceptance(
     telemetry: Telemetry,
 ) -> None:
+    await collect_garbage()
     client = SYNC.wrapped(Wire(answer), telemetry)
     before = diagnose()
     await SYNC.read(await SYNC.create(client, stream=True))
@@ -261,6 +265,13 @@ def test_servers_are_told_apart_by_what_they_answer(telemetry: Telemetry) -> Non
     assert str(new[0]) not in problem
 
 
+def test_a_server_whose_url_names_no_host_is_said_to_have_none() -> None:
+    state = ServerState(
+        address=None, port=None, model="m", num_answers=1, num_with_acceptance=0
+    )
+    assert str(state) == "no host, m"
+
+
 def test_many_servers_are_summed_up() -> None:
     silent = [
         ServerState(
@@ -297,7 +308,10 @@ def test_a_refusal_is_remembered_with_base_url_and_model() -> None:
     assert any("refuses stream_options for spec-demo" in p for p in found.problems)
 
 
-def test_streams_that_wait_to_be_recorded_are_counted(telemetry: Telemetry) -> None:
+async def test_streams_that_wait_to_be_recorded_are_counted(
+    telemetry: Telemetry,
+) -> None:
+    await collect_garbage()
     stream: Any = SYNC.wrapped(Wire(answer), telemetry).chat.completions.create(
         **SYNC.request(stream=True)
     )
@@ -311,7 +325,8 @@ def test_streams_that_wait_to_be_recorded_are_counted(telemetry: Telemetry) -> N
     assert telemetry.requests() == [("abandoned", "absent", "absent")]
 
 
-def test_streams_that_are_open_are_counted() -> None:
+async def test_streams_that_are_open_are_counted() -> None:
+    await collect_garbage()
     with simulate(replace(named_profile("plain"), time_scale=0)) as sim:
         client = otel_specdecode.wrap(client_of(sim.base_url))
         before = diagnose().num_open

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from callers import CALLERS, CHAT_CALLERS, Caller
-from opentelemetry import context as otel_context
+from genai_util import InferenceData, published
 from opentelemetry import trace
 from opentelemetry.instrumentation.utils import suppress_instrumentation
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 OPENINFERENCE = "openinference.instrumentation.openai"
 OPENLLMETRY = "opentelemetry.instrumentation.openai.v1"
 LOGFIRE = "logfire.openai"
-GENAI_KEY = "opentelemetry.genai.client.inference.context"
 
 DURATION = "gen_ai.client.operation.duration"
 TOKENS = "gen_ai.client.token.usage"
@@ -162,23 +160,6 @@ async def test_openllmetry_counts_calls_that_are_not_sampled_too(
     assert durations(telemetry) == (0 if counts_itself else 1)
     assert tokens(telemetry) == [5, 7]
     assert len(telemetry.requests()) == 1
-
-
-@dataclass
-class InferenceData:
-    """What opentelemetry-util-genai takes from those inside it."""
-
-    usage_input_tokens: int | None = None
-    usage_output_tokens: int | None = None
-
-
-@contextmanager
-def published(data: InferenceData) -> Iterator[None]:
-    token = otel_context.attach(otel_context.set_value(GENAI_KEY, data))
-    try:
-        yield
-    finally:
-        otel_context.detach(token)
 
 
 @pytest.mark.parametrize("caller", CHAT_CALLERS, ids=str)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from genai_util import InferenceData, published
 from openai import OpenAI
-from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind
 
@@ -21,31 +21,21 @@ if TYPE_CHECKING:
     from telemetry import Telemetry
 
 ASK: dict[str, Any] = {"messages": [{"role": "user", "content": "hi"}]}
-GENAI_KEY = "opentelemetry.genai.client.inference.context"
-
-
-@dataclass
-class InferenceData:
-    """What opentelemetry-util-genai takes from those inside it."""
-
-    usage_input_tokens: int | None = None
-    usage_output_tokens: int | None = None
 
 
 @contextmanager
 def neighbour(
-    telemetry: Telemetry, attributes: dict[str, str], data: object = None
+    telemetry: Telemetry,
+    attributes: dict[str, str],
+    data: InferenceData | None = None,
 ) -> Iterator[None]:
     """Do as the other instrumentations do: open a span, and make it the current."""
     tracer = telemetry.tracer_provider.get_tracer("neighbour")
-    with tracer.start_as_current_span(
+    span = tracer.start_as_current_span(
         "theirs", kind=SpanKind.CLIENT, attributes=attributes
-    ):
-        token = otel_context.attach(otel_context.set_value(GENAI_KEY, data))
-        try:
-            yield
-        finally:
-            otel_context.detach(token)
+    )
+    with span, published(data):
+        yield
 
 
 @pytest.fixture

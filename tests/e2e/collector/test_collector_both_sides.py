@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import generate
 import pytest
 import show
-import yaml
 from backend import Backend, serving
+from bundle_rules import expressions
 from collector_programs import (
     Collector,
     Jaeger,
@@ -29,7 +29,6 @@ from collector_programs import (
     free_port,
     wait_until,
 )
-from collector_stack import BUNDLE
 from opentelemetry._logs import LogRecord
 from panel_values import (
     LINES,
@@ -188,16 +187,6 @@ def test_the_servers_counted_exactly_what_the_clients_were_told(
     assert clients == servers
 
 
-def rules(kind: str) -> dict[str, str]:
-    return {
-        rule[kind]: rule["expr"]
-        for file in sorted(BUNDLE.glob("prometheus/rules/*.yml"))
-        for group in yaml.safe_load(file.read_text())["groups"]
-        for rule in group["rules"]
-        if kind in rule
-    }
-
-
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
     ("rule", "recorded"),
@@ -218,7 +207,7 @@ def test_the_rules_ratios_are_those_of_the_records(
         "length": own["mean_acceptance_length"],
         "factor": own["stream_tokens"] / own["content_chunks"],
     }
-    query = as_growth(inlined(rule, rules("record")))
+    query = as_growth(inlined(rule, expressions("record")))
     (value,) = (
         float(one["value"][1])
         for one in sides.prometheus.query(query)
@@ -236,7 +225,7 @@ OF_WHAT_DID_NOT_HAPPEN = {
 }
 
 
-@pytest.mark.parametrize("rule", sorted(rules("record")))
+@pytest.mark.parametrize("rule", sorted(expressions("record")))
 def test_a_recording_rule_has_data_for_every_model(rule: str, sides: BothSides) -> None:
     seen = {one["metric"].get("model_name") for one in sides.prometheus.query(rule)}
     if rule in NEEDS_AN_HOUR | OF_WHAT_DID_NOT_HAPPEN:
@@ -246,7 +235,7 @@ def test_a_recording_rule_has_data_for_every_model(rule: str, sides: BothSides) 
 
 
 def test_the_application_that_counts_chunks_is_named(sides: BothSides) -> None:
-    expr = rules("alert")["SpecDecodeChunkCountingSites"]
+    expr = expressions("alert")["SpecDecodeChunkCountingSites"]
     found = [one["metric"] for one in sides.prometheus.query(expr)]
     assert found == [{"job": "application", "specdecode_rule": "SPD001"}]
 
@@ -255,7 +244,9 @@ def test_every_alert_can_be_computed_and_only_what_happened_fires(
     sides: BothSides,
 ) -> None:
     true_now = {
-        name for name, expr in rules("alert").items() if sides.prometheus.query(expr)
+        name
+        for name, expr in expressions("alert").items()
+        if sides.prometheus.query(expr)
     }
     assert true_now == {"SpecDecodeChunkCountingSites", "SpecDecodeTelemetryDropped"}
 

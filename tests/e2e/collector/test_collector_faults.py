@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 import requests
-import yaml
 from backend import Backend, serving
+from bundle_rules import expressions
 from collector_programs import free_port, wait_until
-from collector_stack import BUNDLE
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import TracerProvider
@@ -171,7 +170,7 @@ def test_a_collector_short_of_memory_refuses_and_says_so(stack: Stack) -> None:
         answers.add(post(collector, body).status_code)
     assert answers <= {200, 503}
     assert 503 in answers
-    refusing = alert("OtelCollectorRefusing")
+    refusing = expressions("alert")["OtelCollectorRefusing"]
 
     def alert_is_true() -> bool:
         post(collector, body)
@@ -179,16 +178,6 @@ def test_a_collector_short_of_memory_refuses_and_says_so(stack: Stack) -> None:
 
     wait_until("the alert's expression", alert_is_true)
     assert collector.program.process.poll() is None
-
-
-def alert(name: str) -> str:
-    rules = yaml.safe_load((BUNDLE / "prometheus/rules/collector.yml").read_text())
-    return next(
-        rule["expr"]
-        for group in rules["groups"]
-        for rule in group["rules"]
-        if rule["alert"] == name
-    )
 
 
 def encoded(batch: Sequence[ReadableSpan]) -> bytes:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import generate
 import pytest
-import yaml
+from bundle_rules import expressions
 from collector_programs import free_port, wait_until
-from collector_stack import BUNDLE
 from panel_values import as_growth, filled_in
 from traffic import run_application
 
@@ -101,12 +100,7 @@ def nobody(module_stack: Stack) -> Seen:
 
 
 STATES = ("clients_alone", "servers_alone", "idle", "nobody")
-RULES = {
-    rule.get("record") or rule["alert"]: rule["expr"]
-    for file in sorted(BUNDLE.glob("prometheus/rules/*.yml"))
-    for group in yaml.safe_load(file.read_text())["groups"]
-    for rule in group["rules"]
-}
+RULES = {**expressions("record"), **expressions("alert")}
 # Those on the collector are about the moment: a batch may wait just now.
 ALERTS = {name for name in RULES if name.startswith("SpecDecode")}
 PANELS = {
