@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from otel_specdecode.lint import _arithmetic, _formatting
 from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._attributes import read_field, read_item
+from otel_specdecode.lint._fields import field_name
 from otel_specdecode.lint._iteration import turns_of
 from otel_specdecode.lint._values import (
     RETURNED,
@@ -20,6 +21,7 @@ from otel_specdecode.lint._values import (
     join_all,
     retagged,
 )
+from otel_specdecode.lint.words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,9 +165,21 @@ def _boolean(machine: Machine, node: ast.BoolOp, frame: Frame) -> Value:
     values = [machine.evaluate(value, frame) for value in node.values]
     if isinstance(node.op, ast.And):
         return values[-1]
+    if values[-1].tags & t.COUNT:
+        # `backend.token_count() or len(chunks)` begins with what the backend counted.
+        values = [
+            retagged(value, t.TOKENS) if _may_count_tokens(part, value) else value
+            for part, value in zip(node.values, values, strict=True)
+        ]
     either = join_all(value if value.tags != t.NONE else UNKNOWN for value in values)
     # `x or False` is whatever x is.
     return retagged(either, either.tags & ~t.FALSE) if len(values) > 1 else either
+
+
+def _may_count_tokens(node: ast.expr, value: Value) -> bool:
+    """Whether a call of which nothing is known is named after a count of tokens."""
+    words = words_of(field_name(node.func)) if isinstance(node, ast.Call) else ()
+    return not value.tags & ~t.NONE and not {"token", "tokens"}.isdisjoint(words)
 
 
 def _compare(machine: Machine, node: ast.Compare, frame: Frame) -> Value:

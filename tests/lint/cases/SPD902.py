@@ -134,3 +134,11 @@ def go(url, q):
             ids = json.loads(raw[6:])["choices"][0]["token_ids"]
             stamps.extend([time.time()] * len(ids))
     return {"tok_s": len(stamps) / (stamps[-1] - t0)}
+# --- what the backend counted, else the chunks
+from openai import OpenAI
+def ask(backend, messages, seconds):
+    pieces = []
+    for chunk in OpenAI().chat.completions.create(messages=messages, stream=True):
+        pieces.append(chunk.choices[0].delta.content)
+    tokens = backend.pop_token_count(messages) or len(pieces)
+    return tokens / seconds  # error: 12
