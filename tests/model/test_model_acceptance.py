@@ -117,6 +117,18 @@ def test_a_sum_divides_sums_and_never_averages_ratios(parts: list[Acceptance]) -
     assert total.draft_acceptance_rate == expected
 
 
+def test_the_rate_of_a_sum_is_not_the_mean_of_the_rates() -> None:
+    many = Acceptance(
+        num_spec_steps=12, num_draft_tokens=36, num_accepted_draft_tokens=0
+    )
+    few = Acceptance(
+        num_spec_steps=4, num_draft_tokens=12, num_accepted_draft_tokens=12
+    )
+    total = sum_acceptance([many, few])
+    assert total is not None
+    assert total.draft_acceptance_rate == 0.25
+
+
 def test_a_sum_of_nothing_is_missing_and_not_zero() -> None:
     assert sum_acceptance([]) is None
 

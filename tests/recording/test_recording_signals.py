@@ -392,6 +392,13 @@ def test_steps_without_tokens_a_step_and_acceptance_without_tokens(
     assert "specdecode.tokens_per_step_max" not in attributes
 
 
+def test_an_answer_of_no_token_bounds_nothing(recording: Recording) -> None:
+    recording.add(full_stream(num_output_tokens=0))
+    attributes = recording.telemetry.attributes
+    assert attributes["gen_ai.usage.output_tokens"] == 0
+    assert "specdecode.decode_steps_min" not in attributes
+
+
 def test_without_usage_acceptance_is_counted_and_bounds_nothing(
     recording: Recording,
 ) -> None:
