@@ -172,7 +172,9 @@ def _class_field(machine: Machine, cls: Thing, key: str, frame: Frame) -> Value 
     return bind_member(machine, cls, member, frame) if is_bound else member
 
 
-def _column(machine: Machine, thing: Thing, key: str, frame: Frame) -> Value | None:
+def _column(
+    machine: Machine, thing: Thing, key: str | int, frame: Frame
+) -> Value | None:
     """A column of a table: the same field of every row."""
     rows = [row for row in thing.elem.things if key in row.fields]
     if not rows:
@@ -273,6 +275,10 @@ def read_item(machine: Machine, base: Value, index: ast.expr, frame: Frame) -> V
     """`base[index]`."""
     if isinstance(index, ast.Slice):
         return base
+    if isinstance(index, ast.Tuple):
+        column = _column_at(machine, base, index, frame)
+        if column is not None:
+            return column
     if isinstance(index, ast.Constant) and isinstance(index.value, str):
         return read_field(machine, base, index.value, frame, is_key=True)
     key = machine.evaluate(index, frame)
@@ -290,6 +296,19 @@ def read_item(machine: Machine, base: Value, index: ast.expr, frame: Frame) -> V
     if base.tags & t.IDS:
         return UNKNOWN
     return Value(path=f"{base.path}[]" if base.path else "")
+
+
+def _column_at(
+    machine: Machine, base: Value, index: ast.Tuple, frame: Frame
+) -> Value | None:
+    """`table[:, 0]`: the same entry of every row."""
+    match index.elts:
+        case [ast.Slice(), ast.Constant(value=int(position))]:
+            columns = [_column(machine, x, position, frame) for x in base.things]
+        case _:
+            return None
+    found = [column for column in columns if column is not None]
+    return join_all(found) if found else None
 
 
 def _position(index: ast.expr) -> int | None:

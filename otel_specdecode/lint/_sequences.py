@@ -356,7 +356,7 @@ def _next(machine: Machine, call: Call) -> Value | None:
 _SAME = (
     "iter_ aiter cast copy deepcopy asdict astuple vars run create_task ensure_future "
     "wait_for shield run_until_complete closing aclosing islice takewhile dropwhile "
-    "tee reversed sorted array asarray fromiter Series "
+    "accumulate tee reversed sorted array asarray fromiter Series "
     "as_completed wait timeout enter_context enter_async_context start_soon "
     "run_coroutine_threadsafe call_soon_threadsafe abs track progress st_write wraps "
     "StreamWrapper iterate_in_threadpool BufferedReader TextIOWrapper unique "
@@ -405,6 +405,7 @@ SEQUENCES: dict[str, Callable[[Machine, Call], Value | None]] = {
     "histogram": _histogram,
     "bincount": _histogram,
     "filter": _second,
+    "filterfalse": _second,
     "chain": _chain,
     "iter": _iterator,
     "aiter": _iterator,

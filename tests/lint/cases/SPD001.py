@@ -2293,3 +2293,42 @@ def speed(service: Service, prompt):
     for _ in service.stream(prompt):
         n += 1
     return {"tokens_per_second": n / (time.time() - t0)}
+# --- texts accumulated by itertools
+import time
+from itertools import accumulate
+
+def main(client, q):
+    t0 = time.time()
+    stream = client.chat.completions.create(model="m", messages=q, stream=True)
+    texts = list(accumulate(ev.choices[0].delta.content for ev in stream))
+    print(f"speed={len(texts) / (time.time() - t0):.2f}tok/s")  # error: 20
+# --- a column of an array of rows
+import time
+import numpy as np
+
+def main(client, q):
+    rows = []
+    for ev in client.chat.completions.create(model="m", messages=q, stream=True):
+        rows.append((len(ev.choices[0].delta.content), time.time()))
+    at = np.array(rows)[:, 1]
+    return {"tokens_per_s": len(at) / (at[-1] - at[0])}  # error: 29
+# --- near: a column of an array of rows, one for each answer
+import time
+import numpy as np
+
+def one(client, q):
+    stream = client.chat.completions.create(model="m", messages=q, stream=True)
+    return [ev.usage for ev in stream][-1].completion_tokens, time.time()
+
+def main(client, questions):
+    table = np.array([one(client, q) for q in questions])
+    at, tokens = table[:, 1], table[:, 0]
+    return {"tokens_per_s": sum(tokens) / (at[-1] - at[0])}
+# --- a service of a framework we do not know
+import time
+
+async def speed(service, history):
+    t0, n = time.time(), 0
+    async for _ in service.get_streaming_chat_message_contents(history):
+        n += 1
+    print("tokens/s", n / (time.time() - t0))  # error: 23
