@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint._fields import default_of, field_name, is_zero, owner_of
+from otel_specdecode.lint._guards import is_guarded
 from otel_specdecode.lint._naming import names_in, reads_place, same_place
 from otel_specdecode.lint._written import Written
 from otel_specdecode.lint.words import words_of
@@ -52,9 +53,12 @@ class Presence:
         if self._records.says_there(read) or field_name(read) in self._sql_sums:
             return True
         receiver, field = _receiver(node), field_name(read)
-        owner, is_number = owner_of(read), default_of(node) is None
+        owner = owner_of(read)
         if owner is not None and self._written.always_has(
-            owner, field, is_number=is_number
+            owner,
+            field,
+            is_number=default_of(node) is None,
+            is_filled=is_guarded(self._source, node, field_name(owner)),
         ):
             return True
         return receiver is not None and (

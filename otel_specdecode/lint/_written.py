@@ -31,7 +31,13 @@ class Written:
         self._records = records
 
     def always_has(
-        self, value: ast.expr, field: str, *, is_number: bool, depth: int = 0
+        self,
+        value: ast.expr,
+        field: str,
+        *,
+        is_number: bool,
+        is_filled: bool = False,
+        depth: int = 0,
     ) -> bool:
         """Whether an object is never without a field.
 
@@ -39,6 +45,7 @@ class Written:
             value: the expression that is the object.
             field: key or attribute.
             is_number: that field must not be `None` either.
+            is_filled: the object is known not to be empty or `None`.
             depth: how many names were followed so far.
         """
         match value:
@@ -56,6 +63,8 @@ class Written:
                 return not is_number or all(map(self._is_number, given))
             case _:
                 parts = self._may_be(value) if depth < _DEPTH else []
+                if is_filled:
+                    parts = [part for part in parts if not _is_empty(part)]
                 return bool(parts) and all(
                     self.always_has(part, field, is_number=is_number, depth=depth + 1)
                     for part in parts
@@ -65,10 +74,12 @@ class Written:
         """What a value is one of; empty where that cannot be told."""
         match value:
             case ast.Name(id=name):
-                for iterable in self._records.loops_over(value):
-                    return self._entries(iterable)
-                found = self._source.bindings.values_of(value)
-                return found or self._arguments(value) or self._given.get(name, [])
+                return (
+                    self._looped_over(value)
+                    or self._source.bindings.values_of(value)
+                    or self._arguments(value)
+                    or self._given.get(name, [])
+                )
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
                 return self._stored.get(name, [])
             case ast.Await(value=inner) | ast.NamedExpr(value=inner):
@@ -81,6 +92,12 @@ class Written:
                 return self._returned.get(name, [])
             case _:
                 return []
+
+    def _looped_over(self, name: ast.Name) -> list[ast.expr]:
+        """What a variable of a loop is one of."""
+        for iterable in self._records.loops_over(name):
+            return self._entries(iterable)
+        return []
 
     def _entries(self, value: ast.expr, depth: int = 0) -> list[ast.expr]:
         """What the entries of a list are; empty where that cannot be told."""
@@ -198,6 +215,14 @@ class Written:
                 given = node.value or ast.Constant(None)
                 values.setdefault(outer.name, []).append(given)
         return values
+
+
+def _is_empty(value: ast.expr) -> bool:
+    match value:
+        case ast.Dict(keys=[]) | ast.Constant(value=None):
+            return True
+        case _:
+            return False
 
 
 def _makes_a_record(function: ast.expr) -> bool:

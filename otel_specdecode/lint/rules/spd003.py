@@ -92,6 +92,9 @@ _NATIVE_INPUTS = frozenset({"inputs", "text_input"})
 _OPENAI_INPUTS = frozenset({"messages", "prompt"})
 """What Triton's and TGI's own APIs are asked by, and what OpenAI's are."""
 _TEST_CLIENT = re.compile(r"\bTestClient\(|\btest_client\(|\bASGITransport\(")
+_OF_AN_ANSWER = frozenset(
+    {"choices", "usage", "model_dump", "model_dump_json", "to_dict", "to_json"}
+)
 _READS_OF_A_WHOLE = frozenset(
     {"json", "raise_for_status", "status_code", "status", "ok", "text", "headers"}
     | {"is_success", "is_error", "reason", "reason_phrase", "elapsed", "read"}
@@ -204,8 +207,8 @@ def _is_in_process(request: Request) -> bool:
 def _is_read_whole(source: Source, request: Request) -> bool:
     """Whether the answer is read as one that is not a stream.
 
-    A raw request says `stream=False` or its body is parsed whole, or `.choices` is
-    read from what the call returned, which a stream does not have.
+    A raw request says `stream=False` or its body is parsed whole, or what the call
+    returned is asked for what a stream does not have.
     """
     if request.is_raw and any(
         keyword.arg == "stream"
@@ -223,7 +226,7 @@ def _is_read_whole(source: Source, request: Request) -> bool:
     if isinstance(parent, ast.Await):
         answer, parent = parent, source.parent(parent)
     match parent:
-        case ast.Attribute(attr="choices"):
+        case ast.Attribute(attr=name) if name in _OF_AN_ANSWER:
             return True
         case ast.Assign(targets=[ast.Name() as target]):
             reads = _reads_of(source, target)
@@ -231,7 +234,7 @@ def _is_read_whole(source: Source, request: Request) -> bool:
                 return False
             if request.is_raw:
                 return "json" in reads and reads <= _READS_OF_A_WHOLE
-            return "choices" in reads
+            return not reads.isdisjoint(_OF_AN_ANSWER)
         case _:
             return False
 

@@ -827,3 +827,12 @@ class GigaChatProvider:
             async with client.stream("POST", url, json={"model": "m", "messages": messages, "stream": True}) as answer:
                 async for line in answer.aiter_lines():
                     yield line
+# --- the same options, sent whole in the other branch
+from openai import OpenAI
+def ask(messages, streaming):
+    request = {"model": "m", "messages": messages}
+    if streaming:
+        request["stream"] = True
+        return OpenAI().chat.completions.create(**request)  # error: 16
+    answer = OpenAI().chat.completions.create(**request)
+    return answer.model_dump()

@@ -672,3 +672,40 @@ def one(n, rate):
     return price({"completion_tokens": n}, rate)
 def other(body, rate):
     return price(body["usage"], rate)
+# --- near: empty until it is written out with the key
+def observe(chunks, span):
+    counts = {}
+    for chunk in chunks:
+        usage = chunk.usage
+        if usage:
+            counts = {"completion_tokens": usage.completion_tokens}
+    if counts:
+        span.set_attribute("tokens", counts.get("completion_tokens", 0))
+# --- filled key by key
+def observe(chunks, span):
+    usage_data = {}
+    for chunk in chunks:
+        if chunk.type == "start":
+            usage_data["input_tokens"] = chunk.usage.input_tokens
+        if chunk.type == "delta":
+            usage_data["output_tokens"] = chunk.usage.output_tokens
+    if usage_data:
+        span.set_attribute("tokens", usage_data.get("output_tokens", 0))  # error: 38
+# --- empty where nothing was reported
+def observe(chunks, span):
+    usage_data = {}
+    for chunk in chunks:
+        if chunk.usage:
+            usage_data = {"completion_tokens": chunk.usage.completion_tokens}
+    span.set_attribute("tokens", usage_data.get("completion_tokens", 0))  # error: 34
+# --- near: a pair's second, written out in all functions
+async def one(n):
+    if n == 0:
+        return [], {"completion_tokens": 0}
+    usage_info = {"completion_tokens": n}
+    return [n], usage_info
+async def all_of(numbers, gather):
+    total = 0
+    for _, usage_info in await gather(map(one, numbers)):
+        total += usage_info.get("completion_tokens", 0)
+    return total
