@@ -275,7 +275,7 @@ def test_a_finding_has_the_place_of_what_it_is_about(tmp_path: Path) -> None:
 
 
 def test_an_overlay_that_drops_an_extension_of_the_base_is_an_error(
-    sound: Path, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     base, overlay = tmp_path / "base.yaml", tmp_path / "overlay.yaml"
     extensions = "extensions:\n  health_check: {}\n  pprof: {}\n"

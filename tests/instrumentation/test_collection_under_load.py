@@ -141,7 +141,7 @@ def test_a_flush_waits_for_what_another_thread_is_recording(
 
 
 def test_a_flush_gives_up_when_recording_hangs(
-    telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(abandoned, "_LONGEST_WAIT_S", 0.01)
     held, release = threading.Event(), threading.Event()
