@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _tags as t
+from otel_specdecode.lint._attributes import class_member
 from otel_specdecode.lint._fields import field_name
 from otel_specdecode.lint._naming import same_place
 from otel_specdecode.lint._tree import walk
@@ -29,11 +30,17 @@ def is_true(value: Value | None) -> bool:
 
 
 def field_of(value: Value, key: str) -> Value | None:
-    """A key of whatever dict a value may be; `None` if none of them has it."""
+    """A key of whatever dict a value may be; `None` if none of them has it.
+
+    Or a field of an object that becomes one (`body.model_dump()`), by its default too.
+    """
     out: Value | None = None
     for thing in value.things:
-        if key in thing.fields:
-            out = thing.fields[key] if out is None else join(out, thing.fields[key])
+        found = thing.fields.get(key)
+        if found is None and thing.kind == "instance":
+            found = class_member(thing, key)
+        if found is not None:
+            out = found if out is None else join(out, found)
     return out
 
 
@@ -146,9 +153,13 @@ def note_raw_request(
     machine: Machine, call: Call, payload: Value, address: str
 ) -> Request:
     """Record a streamed request that an HTTP library sends with this payload."""
-    usage = _usage_of(field_of(payload, "stream_options"))
+    options = field_of(payload, "stream_options")
+    usage = _usage_of(options)
     if usage is Usage.ABSENT and _asks_otherwise(payload):
         usage = Usage.ASKED
+    is_object = any(thing.kind == "instance" for thing in payload.things)
+    if usage is Usage.ABSENT and options is not None and is_object:
+        usage = Usage.UNKNOWN  # a field for it that whoever makes the object may fill
     body = _literal_body(payload, call.frame.module)
     is_open = any(thing.is_open for thing in payload.things)
     if usage is Usage.ABSENT and is_open:

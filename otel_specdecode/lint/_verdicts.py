@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from otel_specdecode.lint.facts import Facts, Rate, RateKind
 from otel_specdecode.lint.words import (
     says_estimate,
+    says_model_speed,
     says_other_unit,
     says_rate,
     says_tokens,
@@ -35,7 +36,7 @@ def claims_tokens(rate: Rate) -> bool:
     if counted:
         return True
     if any(says_other_unit(name) for name in rate.operands):
-        return False
+        return rate.strong and any(map(says_model_speed, rate.labels))
     return rate.strong
 
 

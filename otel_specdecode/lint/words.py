@@ -62,6 +62,12 @@ _TIME_WORDS = frozenset(
 )
 _WINDOW_WORDS = frozenset("window interval period secs seconds sec horizon".split())
 
+_THROUGHPUT = frozenset(("throughput", "throughputs"))
+_SPEEDS = frozenset("speed speeds rate rates".split())
+_WRITING = frozenset(
+    "decode decoding gen generation output inference llm model".split()
+)
+
 _PRICES = frozenset(
     "price prices pricing cost costs usd eur cents dollars euros tariff preis precio "
     "prix".split()
@@ -155,6 +161,13 @@ def _other_units(label: str) -> Iterator[str]:
 def says_whose(label: str) -> bool:
     """Whether the units in a label are only those that it belongs to: `Request 3: `."""
     return not says_rate(label) and _GROUPS.issuperset(_other_units(label))
+
+
+@lru_cache(maxsize=4096)
+def says_model_speed(label: str) -> bool:
+    """Whether the label names how fast a model writes, in whatever unit."""
+    words = set(words_of(label))
+    return bool(words & _THROUGHPUT) or bool(words & _SPEEDS and words & _WRITING)
 
 
 @lru_cache(maxsize=4096)

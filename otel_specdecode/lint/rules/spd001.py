@@ -18,7 +18,10 @@ functions, generators, classes and files of the same run, up to the division, or
 the largest value of a per-second histogram or a progress bar with `unit="tok"`.
 
 It stays silent where the rate is honestly called something else (`chunks_per_second`,
-`events/s`), and where the count comes from usage, a tokenizer or token ids.
+`events/s`), and where the count comes from usage, a tokenizer or token ids. A
+`throughput` or `decode_speed` over a certain LLM stream is a token rate unless it says
+otherwise. A stream of the program's own client is told by what the call is named
+(`provider.stream_chat(...)`), and a rate over it reported where it is called tokens.
 
 ## Example
 

@@ -2332,3 +2332,30 @@ async def speed(service, history):
     async for _ in service.get_streaming_chat_message_contents(history):
         n += 1
     print("tokens/s", n / (time.time() - t0))  # error: 23
+# --- throughput and decode speed, of a list of chunks
+import time
+
+def run(client, q):
+    t0, chunks = time.time(), []
+    for ev in client.chat.completions.create(model="m", messages=q, stream=True):
+        chunks.append(ev)
+    throughput = len(chunks) / (time.time() - t0)  # error: 18
+    return {"throughput": throughput, "decode_speed": (len(chunks) - 1) / (time.time() - t0)}  # error: 55
+# --- near: throughput of chunks, said so where it is shown
+import time
+
+def run(client, q):
+    t0, chunks = time.time(), 0
+    for ev in client.chat.completions.create(model="m", messages=q, stream=True):
+        chunks += 1
+    throughput = chunks / (time.time() - t0)
+    print(f"Throughput: {throughput:.1f} chunks/s")
+# --- near: speed of chunks
+import time
+
+def run(client, q):
+    t0, chunks = time.time(), 0
+    for ev in client.chat.completions.create(model="m", messages=q, stream=True):
+        chunks += 1
+    speed = chunks / (time.time() - t0)
+    return {"speed": speed}

@@ -836,3 +836,45 @@ def ask(messages, streaming):
         return OpenAI().chat.completions.create(**request)  # error: 16
     answer = OpenAI().chat.completions.create(**request)
     return answer.model_dump()
+# --- a body made of an object with defaults
+import httpx
+from pydantic import BaseModel
+
+class Body(BaseModel):
+    model: str = "m"
+    messages: list = []
+    stream: bool = True
+
+def go(base, q):
+    with httpx.stream("POST", base + "/v1/chat/completions", json=Body(messages=q).model_dump()) as answer:  # error: 10
+        return list(answer.iter_lines())
+# --- near: an object with a default that asks for usage
+import httpx
+from dataclasses import asdict, dataclass, field
+
+@dataclass
+class Options:
+    include_usage: bool = True
+
+@dataclass
+class Body:
+    messages: list
+    stream: bool = True
+    stream_options: Options = field(default_factory=Options)
+
+def go(base, q):
+    with httpx.stream("POST", base + "/v1/chat/completions", json=asdict(Body(q))) as answer:
+        return list(answer.iter_lines())
+# --- near: an object that has a field for it
+import httpx
+from pydantic import BaseModel
+
+class Body(BaseModel):
+    messages: list
+    stream: bool = True
+    stream_options: dict | None = None
+
+async def forward(client: httpx.AsyncClient, body: Body):
+    async with client.stream("POST", "/v1/chat/completions", json=body.model_dump()) as answer:
+        async for line in answer.aiter_lines():
+            yield line
