@@ -80,7 +80,10 @@ def _dict_comprehension(machine: Machine, node: ast.DictComp, frame: Frame) -> V
     thing = machine.thing("dict", node, frame)
     machine.grow(thing, elem)
     for generator in node.generators:
-        merge(machine, thing, _items_source(machine, generator.iter, frame))
+        copied = _items_source(machine, generator.iter, frame)
+        merge(machine, thing, copied)
+        if copied is not UNKNOWN and not copied.things:
+            thing.is_open = True  # a filtered copy of what is not known
     return Value(things=frozenset({thing}))
 
 

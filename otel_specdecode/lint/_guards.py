@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _LEAVES = ast.Return | ast.Continue | ast.Break | ast.Raise
-_TOTAL = "total_tokens"
-"""Of all that was reported: it is there only if its parts are."""
+_SIBLINGS = frozenset({"total_tokens", "prompt_tokens", "input_tokens"})
+"""What is reported together with the counts of the answer, or not at all."""
 _DEPTH = 3
 
 
@@ -204,21 +204,21 @@ def _is_present(test: ast.expr, field: str) -> bool:
         case ast.BoolOp(op=ast.And(), values=values):
             return any(_is_present(each, field) for each in values)
         case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[right]):
-            return field_name(left) == field and _is_none(right)
+            return field_name(left) in {field, *_SIBLINGS} and _is_none(right)
         case ast.Compare(left=ast.Constant(value=key), ops=[ast.In()]):
-            return key == field
+            return key == field or key in _SIBLINGS
         case ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=key)]):
-            return key == field
+            return key == field or key in _SIBLINGS
         case ast.Call(func=ast.Name(id="isinstance"), args=[read, _]):
             return field_name(read) == field
         case _:
-            return field_name(test) == _TOTAL
+            return field_name(test) in _SIBLINGS
 
 
 def _is_missing(test: ast.expr, field: str) -> bool:
     """Whether a test holds wherever an object lacks a field.
 
-    Or a total that the field is part of; or it and other counts, so that nothing was
+    Or what is reported together with it; or it and other counts, so that nothing was
     reported at all.
     """
     match test:
@@ -230,9 +230,9 @@ def _is_missing(test: ast.expr, field: str) -> bool:
             counts = [_counted(each) for each in values]
             return field in counts and all("tokens" in each for each in counts)
         case ast.Compare(left=ast.Constant(value=key), ops=[ast.NotIn()]):
-            return key == field
+            return key == field or key in _SIBLINGS
         case _:
-            return _counted(test) in {field, _TOTAL}
+            return _counted(test) in {field, *_SIBLINGS}
 
 
 def _counted(test: ast.expr) -> str:

@@ -878,3 +878,20 @@ async def forward(client: httpx.AsyncClient, body: Body):
     async with client.stream("POST", "/v1/chat/completions", json=body.model_dump()) as answer:
         async for line in answer.aiter_lines():
             yield line
+# --- near: a filtered copy of the caller's body
+import httpx
+async def forward(client: httpx.AsyncClient, url, given):
+    body = {k: v for k, v in given.items() if k != "stream"}
+    body["stream"] = True
+    async with client.stream("POST", f"{url}/chat/completions", json=body) as answer:
+        async for line in answer.aiter_lines():
+            yield line
+# --- a filtered copy of one's own body
+import httpx
+async def ask(client: httpx.AsyncClient, url, messages, seed):
+    given = {"model": "m", "messages": messages, "seed": seed}
+    body = {k: v for k, v in given.items() if v is not None}
+    body["stream"] = True
+    async with client.stream("POST", f"{url}/chat/completions", json=body) as answer:  # error: 16
+        async for line in answer.aiter_lines():
+            yield line

@@ -480,7 +480,7 @@ def record(usage, counter):
         counter.inc(usage.output_tokens or 0)
 # --- one of two is there
 def record(usage, counter):
-    if "completion_tokens" in usage or "prompt_tokens" in usage:
+    if "completion_tokens" in usage or "cached_tokens" in usage:
         counter.inc(usage.get("completion_tokens", 0))  # error: 21
 # --- near: no price where a count is missing
 def price(usage, rate):
@@ -708,4 +708,12 @@ async def all_of(numbers, gather):
     total = 0
     for _, usage_info in await gather(map(one, numbers)):
         total += usage_info.get("completion_tokens", 0)
+    return total
+# --- near: reported together with the input, or not at all
+def add(messages, total):
+    for message in messages:
+        usage = message.get("usage")
+        if not isinstance(usage, dict) or "input_tokens" not in usage:
+            continue
+        total += usage.get("output_tokens", 0) or 0
     return total
