@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from otel_specdecode.cli._doctor_http import Exchanges
 from otel_specdecode.cli._doctor_identity import (
@@ -156,6 +156,19 @@ def _only(models: tuple[str, ...] | None) -> str | None:
     return models[0] if models is not None and len(models) == 1 else None
 
 
+class _Found(TypedDict):
+    """The fields of a `ServerReport` that answers tell, and pages do not."""
+
+    usage_asked: Asked
+    usage_unasked: UsagePlace | None
+    stream_statistics: Statistics
+    answer_statistics: Statistics
+    malformed: str | None
+    has_timing: bool | None
+    engine: str | None
+    unknown_fields: Handling
+
+
 class _Probes:
     """The requests for answers, and what they show. The first failure ends them."""
 
@@ -236,8 +249,8 @@ class _Probes:
         read = read_stream if more.get("stream") else read_answer
         return read(reply, body)
 
-    def found(self) -> dict[str, Any]:
-        """Return the fields of a report that answers tell."""
+    def found(self) -> _Found:
+        """Return what the answers tell; of those that did not come, nothing."""
         readings = [r for r in (self._asked, self._unasked, self._whole) if r]
         return {
             "usage_asked": self._usage_asked(),
