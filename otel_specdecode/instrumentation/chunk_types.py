@@ -10,6 +10,10 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, get_args, get_origin
 
+DEFAULT_STREAM = "_default_stream_cls"
+"""Private to openai: what it makes of a stream whose class the caller leaves open.
+Without it such a stream is not observed."""
+
 _OF_MODELS = "construct"
 
 
@@ -45,6 +49,17 @@ def chunk_type_of(stream_cls: Any, cast_to: Any) -> ChunkType:
 def hands_on_response(cast_to: Any) -> bool:
     """Say whether the HTTP response is handed on: `cast_to=httpx.Response`."""
     return isinstance(cast_to, type) and "iter_raw" in dir(cast_to)
+
+
+def default_stream_class(client: Any, cast_to: Any) -> Any:
+    """Return what the client makes of a stream whose class the caller leaves open.
+
+    Returns:
+        The class for chunks of this type; `None` where there is none.
+    """
+    default = getattr(client, DEFAULT_STREAM, None)
+    generic = getattr(default, "__parameters__", ())
+    return default[cast_to] if default is not None and generic else default
 
 
 def _argument_of(stream_cls: Any, cast_to: Any) -> Any:

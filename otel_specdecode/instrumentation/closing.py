@@ -8,6 +8,7 @@ from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
 from otel_specdecode.instrumentation._guard import attempt, attempt_or
+from otel_specdecode.instrumentation.response_methods import put_back, replace
 from otel_specdecode.model import Outcome
 
 if TYPE_CHECKING:
@@ -63,13 +64,12 @@ def _is_shut_down(reading: Reading) -> bool:
 
 def _watch_sync(response: Any, reading: Reading, observation: Observation) -> None:
     close: Callable[[], None] = response.close
-    own = response.__dict__.get("close")
     is_first = True
 
     def closed() -> None:
         # Whatever closes it again says nothing: the end is under way.
         nonlocal is_first
-        attempt(_HOOK, _put_back, response, "close", closed, own)
+        attempt(_HOOK, put_back, response, "close", observation)
         ends = is_first and attempt(_HOOK, _is_running, reading, "gi_running") is False
         is_first = False
         try:
@@ -78,17 +78,16 @@ def _watch_sync(response: Any, reading: Reading, observation: Observation) -> No
             if ends:
                 attempt_or(observation.lose, _HOOK, observation.end, Outcome.ABANDONED)
 
-    response.close = closed
+    replace(response, "close", closed, observation)
 
 
 def _watch_async(response: Any, reading: Reading, observation: Observation) -> None:
     aclose: Callable[[], Awaitable[None]] = response.aclose
-    own = response.__dict__.get("aclose")
     is_first = True
 
     async def closed() -> None:
         nonlocal is_first
-        attempt(_HOOK, _put_back, response, "aclose", closed, own)
+        attempt(_HOOK, put_back, response, "aclose", observation)
         ends = is_first and attempt(_HOOK, _is_running, reading, "ag_running") is False
         if is_first and attempt(_HOOK, _is_shut_down, reading):
             attempt(_HOOK, observation.end_later)
@@ -99,14 +98,4 @@ def _watch_async(response: Any, reading: Reading, observation: Observation) -> N
             if ends:
                 attempt_or(observation.lose, _HOOK, observation.end, Outcome.ABANDONED)
 
-    response.aclose = closed
-
-
-def _put_back(response: Any, name: str, closed: object, own: object) -> None:
-    # Else the response would hold itself, and wait for the garbage collector.
-    if response.__dict__.get(name) is not closed:
-        return
-    if own is None:
-        delattr(response, name)
-    else:
-        setattr(response, name, own)
+    replace(response, "aclose", closed, observation)

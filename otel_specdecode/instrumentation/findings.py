@@ -13,6 +13,7 @@ from otel_specdecode.model import (
     Usage,
     UsageOrigin,
 )
+from otel_specdecode.recording.exportable import exportable_text
 from otel_specdecode.servers import EngineReport, read_payload
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ def read_usage(usage: Any) -> Usage | None:
 
 def _name(value: object) -> str | None:
     if isinstance(value, str) and 0 < len(value) <= _LONGEST_NAME:
-        return value
+        return exportable_text(value)
     return None
 
 

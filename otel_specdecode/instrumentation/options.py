@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from otel_specdecode.errors import ConfigError
 from otel_specdecode.recording import GenAINames
+from otel_specdecode.recording.exportable import exportable_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,7 +110,7 @@ def _coerce(name: str, value: object, default: object) -> object:
         return _as_hosts(name, value)
     if not isinstance(value, str):
         raise ConfigError(f"{name}: expected a string, got {type(value).__name__}")
-    return value
+    return exportable_text(value)
 
 
 def _as_bool(name: str, value: object) -> bool:

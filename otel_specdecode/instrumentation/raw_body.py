@@ -15,6 +15,7 @@ from otel_specdecode.instrumentation import abandoned
 from otel_specdecode.instrumentation._guard import attempt, attempt_or
 from otel_specdecode.instrumentation.clock import monotonic_s
 from otel_specdecode.instrumentation.findings import STREAM_ERROR
+from otel_specdecode.instrumentation.response_methods import put_back, replace
 from otel_specdecode.instrumentation.sse_reader import SseReader
 from otel_specdecode.instrumentation.wire_object import WireObject
 from otel_specdecode.model import Outcome
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from otel_specdecode.instrumentation.observation import Observation
 
+_METHODS = ("iter_raw", "aiter_raw", "close", "aclose")
 _MOST_JSON_BYTES = 4 * 1024 * 1024
 _HOOK = "reading a raw body"
 _EVENT_STREAM = "text/event-stream"
@@ -51,7 +53,8 @@ class RawBody:
     def __del__(self) -> None:
         # The response was collected, perhaps inside the garbage collector.
         observation: Observation | None = getattr(self, "_observation", None)
-        if observation is not None:
+        # A stream that reads it goes by itself.
+        if observation is not None and not observation.read_as_stream:
             attempt(_HOOK, abandoned.put_unended, observation)
 
     def see(self, data: bytes) -> None:
@@ -124,11 +127,17 @@ def watch(response: Any, observation: Observation) -> None:
     abandoned.ensure_thread()
     body = RawBody(observation, response)
     note = partial(attempt_or, observation.lose, _HOOK)
-    _watch_sync(response, body, note)
-    _watch_async(response, body, note)
+    done = partial(_done, response, body)
+    _watch_sync(response, body, note, done)
+    _watch_async(response, body, note, done)
 
 
-def _watch_sync(response: Any, body: RawBody, note: Callable[..., object]) -> None:
+def _watch_sync(
+    response: Any,
+    body: RawBody,
+    note: Callable[..., object],
+    done: Callable[[], None],
+) -> None:
     iter_raw, close = response.iter_raw, response.close
 
     def watched_iter_raw(*args: Any, **kwargs: Any) -> Iterator[bytes]:
@@ -153,12 +162,18 @@ def _watch_sync(response: Any, body: RawBody, note: Callable[..., object]) -> No
         try:
             close()
         finally:
-            note(body.close)
+            note(done)
 
-    response.iter_raw, response.close = watched_iter_raw, watched_close
+    replace(response, "iter_raw", watched_iter_raw, body)
+    replace(response, "close", watched_close, body)
 
 
-def _watch_async(response: Any, body: RawBody, note: Callable[..., object]) -> None:
+def _watch_async(
+    response: Any,
+    body: RawBody,
+    note: Callable[..., object],
+    done: Callable[[], None],
+) -> None:
     aiter_raw, aclose = response.aiter_raw, response.aclose
 
     async def watched_aiter_raw(*args: Any, **kwargs: Any) -> AsyncIterator[bytes]:
@@ -183,6 +198,13 @@ def _watch_async(response: Any, body: RawBody, note: Callable[..., object]) -> N
         try:
             await aclose()
         finally:
-            note(body.close)
+            note(done)
 
-    response.aiter_raw, response.aclose = watched_aiter_raw, watched_aclose
+    replace(response, "aiter_raw", watched_aiter_raw, body)
+    replace(response, "aclose", watched_aclose, body)
+
+
+def _done(response: Any, body: RawBody) -> None:
+    for name in _METHODS:
+        put_back(response, name, body)
+    body.close()

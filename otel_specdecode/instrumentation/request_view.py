@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, cast
 
+from otel_specdecode.recording.exportable import exportable_text
+
 RAW_RESPONSE_HEADER = "x-stainless-raw-response"
 
 # The client's sentinels for "not given": their names, since the classes moved.
@@ -87,7 +89,7 @@ class RequestView:
 
     def __post_init__(self) -> None:
         model, n = self.body.get("model"), self.body.get("n")
-        self.model = model if isinstance(model, str) else None
+        self.model = exportable_text(model) if isinstance(model, str) else None
         self.num_choices = n if type(n) is int and n > 0 else 1
         if self.endpoint is COMPLETIONS:
             self.num_choices *= _num_prompts(self.body.get("prompt"))

@@ -18,6 +18,7 @@ from otel_specdecode.instrumentation._guard import attempt, attempt_or
 from otel_specdecode.instrumentation.chunk_types import (
     ChunkType,
     chunk_type_of,
+    default_stream_class,
     hands_on_response,
 )
 from otel_specdecode.instrumentation.client_view import view_client
@@ -51,9 +52,8 @@ if TYPE_CHECKING:
 
 refusals = Refusals()
 
-DEFAULT_STREAM = "_default_stream_cls"
-"""Private to openai: what it makes of a stream whose class the caller leaves open.
-Without it such a stream is not observed."""
+_ENDING = "ending a request"
+_REFUSAL = "reading a refusal"
 
 
 class Exchange:
@@ -203,12 +203,13 @@ class Exchange:
 
     def leave(self) -> None:
         """Undo that."""
-        if self._tokens is None:
+        tokens, self._tokens = self._tokens, None
+        if tokens is None:
             return
-        request_token, span_token = self._tokens
-        # A coroutine that is thrown away may be closed in another context, where
-        # there is nothing to undo.
-        if context.leave(request_token):
+        request_token, span_token = tokens
+        try:
+            context.leave(request_token)
+        finally:
             otel_context.detach(span_token)
 
     def give_up(self) -> None:
@@ -288,17 +289,6 @@ class Exchange:
             watch(http_response, observation)
 
 
-def default_stream_class(client: Any, cast_to: Any) -> Any:
-    """Return what the client makes of a stream whose class the caller leaves open.
-
-    Returns:
-        The class for chunks of this type; `None` where there is none.
-    """
-    default = getattr(client, DEFAULT_STREAM, None)
-    generic = getattr(default, "__parameters__", ())
-    return default[cast_to] if default is not None and generic else default
-
-
 def observed_request(
     setting: Setting,
     send: Callable[..., Any],
@@ -331,8 +321,13 @@ def observed_request(
         **keywords,
     )
     if exchange is None:
-        return send(cast_to, options, *positional, **keywords)
-    observation = exchange.observation
+        apart = attempt("stepping aside", context.apart_from_another, options)
+        try:
+            return send(cast_to, options, *positional, **keywords)
+        finally:
+            if apart is not None:
+                attempt("leaving a request", apart.leave)
+    observation, unread = exchange.observation, exchange.take_back_unread
     while True:
         attempt_or(exchange.give_up, "entering a request", exchange.enter)
         edited, keywords["stream_cls"] = exchange.request_options, exchange.stream_cls
@@ -342,11 +337,10 @@ def observed_request(
             finally:
                 attempt("leaving a request", exchange.leave)
         except BaseException as error:
-            instead = partial(exchange.take_back_unread, error)
-            if attempt_or(instead, "reading a refusal", exchange.take_back, error):
+            # No variable may hold the error, whose traceback holds this frame.
+            if attempt_or(partial(unread, error), _REFUSAL, exchange.take_back, error):
                 continue
-            end, lose = observation.end_with, observation.lose
-            attempt_or(lose, "ending a request", end, error)
+            attempt_or(observation.lose, _ENDING, observation.end_with, error)
             raise
         lose = exchange.lose_unless_observed
         attempt_or(lose, "reading a response", exchange.receive, result)
@@ -376,22 +370,29 @@ async def observed_request_async(
         **keywords,
     )
     if exchange is None:
-        return await send(cast_to, options, *positional, **keywords)
-    observation = exchange.observation
+        apart = attempt("stepping aside", context.apart_from_another, options)
+        if apart is None:
+            return await send(cast_to, options, *positional, **keywords)
+        try:
+            sent = send(cast_to, options, *positional, **keywords)
+            return await context.in_turns(apart, sent)
+        finally:
+            attempt("leaving a request", apart.leave)
+    observation, unread = exchange.observation, exchange.take_back_unread
     while True:
         attempt_or(exchange.give_up, "entering a request", exchange.enter)
         edited, keywords["stream_cls"] = exchange.request_options, exchange.stream_cls
         try:
             try:
-                result = await send(cast_to, edited, *positional, **keywords)
+                sent = send(cast_to, edited, *positional, **keywords)
+                result = await context.in_turns(exchange, sent)
             finally:
                 attempt("leaving a request", exchange.leave)
         except BaseException as error:
-            instead = partial(exchange.take_back_unread, error)
-            if attempt_or(instead, "reading a refusal", exchange.take_back, error):
+            # No variable may hold the error, whose traceback holds this frame.
+            if attempt_or(partial(unread, error), _REFUSAL, exchange.take_back, error):
                 continue
-            end, lose = observation.end_with, observation.lose
-            attempt_or(lose, "ending a request", end, error)
+            attempt_or(observation.lose, _ENDING, observation.end_with, error)
             raise
         lose = exchange.lose_unless_observed
         attempt_or(lose, "reading a response", exchange.receive, result)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from otel_specdecode.instrumentation.callsite import calling_frame
 from otel_specdecode.recording import semconv as names
+from otel_specdecode.recording.exportable import exportable_text, is_exportable_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,11 +46,11 @@ def start_attributes(observation: Observation) -> dict[str, str | int | float]:
     # In the table's order: of two names for one attribute, the later one counts.
     for parameter in sorted(asked, key=_ORDER.__getitem__):
         value = body[parameter]
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if is_exportable_number(value):
             attributes[names.REQUEST_PARAMETERS[parameter]] = value
     frame = calling_frame(_NUM_OWN_FRAMES)
     if frame is not None:
-        attributes[names.CODE_FILE_PATH] = frame.f_code.co_filename
+        attributes[names.CODE_FILE_PATH] = exportable_text(frame.f_code.co_filename)
         attributes[names.CODE_LINE_NUMBER] = frame.f_lineno
         attributes[names.CODE_FUNCTION_NAME] = frame.f_code.co_qualname
     return attributes

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from otel_specdecode.instrumentation.observation import Observation
 
 _ENDING = "ending a stream"
+# Of a generator that has not ended.
+_FRAMES = ("gi_frame", "ag_frame")
 _OBSERVING = "observing a stream"
 _UNOBSERVED = "_specdecode_unobserved"
 
@@ -38,6 +40,7 @@ class _ObservedSteps:
     """What the sync and the async iterator share: one observation, ended once."""
 
     __slots__ = ("_hides", "_observation", "_read", "_returned_at", "_tally")
+    _next: Callable[[], Any]
 
     def __init__(self, observation: Observation, *, hides: bool) -> None:
         self._hides = hides
@@ -52,6 +55,18 @@ class _ObservedSteps:
         observation: Observation | None = getattr(self, "_observation", None)
         if observation is not None:
             attempt("collecting a stream", abandoned.put_unended, observation)
+
+    def _end_with(self, error: BaseException) -> None:
+        """End with what a step raised, if the stream has ended by it.
+
+        Not if another thread or task was reading: that one reads on, and only this
+        step is refused. Nor if a signal was handled before the client read on. A step
+        that is thrown away leaves a generator that nobody can ever read on.
+        """
+        chunks = getattr(self._next, "__self__", None)
+        goes_on = any(getattr(chunks, name, None) for name in _FRAMES)
+        if not goes_on or isinstance(error, GeneratorExit):
+            self._observation.end_with(error)
 
     def _give_up(self, chunk: Any) -> bool:
         """Read no more, and say whether the caller is spared this chunk."""
@@ -93,8 +108,8 @@ class ObservedIterator(_ObservedSteps):
                 )
                 raise
             except BaseException as error:
-                observation = self._observation
-                attempt_or(observation.lose, _ENDING, observation.end_with, error)
+                lose = self._observation.lose
+                attempt_or(lose, _ENDING, self._end_with, error)
                 raise
             at = monotonic_s()
             try:
@@ -139,8 +154,8 @@ class AsyncObservedIterator(_ObservedSteps):
                 )
                 raise
             except BaseException as error:
-                observation = self._observation
-                attempt_or(observation.lose, _ENDING, observation.end_with, error)
+                lose = self._observation.lose
+                attempt_or(lose, _ENDING, self._end_with, error)
                 raise
             at = monotonic_s()
             try:

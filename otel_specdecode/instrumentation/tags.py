@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from otel_specdecode.recording.exportable import exportable_text
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -29,12 +31,17 @@ def tag(**tags: object) -> Generator[None]:
         ...     current_tags()["task"]
         'code'
     """
-    words = {key: str(value) for key, value in tags.items()}
+    words = {
+        exportable_text(key): exportable_text(str(value)) for key, value in tags.items()
+    }
     token = _tags.set(MappingProxyType({**_tags.get(), **words}))
     try:
         yield
     finally:
-        _tags.reset(token)
+        # A generator may be left in another context than it was entered in: its tags
+        # were never set there.
+        with suppress(ValueError):
+            _tags.reset(token)
 
 
 def current_tags() -> Mapping[str, str]:

@@ -8,6 +8,7 @@ from opentelemetry.util.types import AttributeValue
 
 from otel_specdecode.model import decode_steps, tokens_per_step
 from otel_specdecode.recording import semconv as names
+from otel_specdecode.recording.exportable import exportable_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -125,7 +126,7 @@ def site_attributes(
     """Return where a consumer takes chunks for tokens, and by how much it is wrong."""
     place: dict[str, AttributeValue] = {
         names.RULE: site.rule,
-        names.CODE_FILE_PATH: site.path,
+        names.CODE_FILE_PATH: exportable_text(site.path),
         names.CODE_LINE_NUMBER: site.line,
         names.CODE_FUNCTION_NAME: site.function,
     }

@@ -47,6 +47,8 @@ SHIELDS = {
     "instrumentation._guard.warn": "logs, whatever a handler of the program does",
     _hook: "the hook: the client's call, and shields around it",
     f"{_hook}_async": "the same, awaited",
+    "instrumentation.context.in_turns": "awaits the client's call for it",
+    "instrumentation.context._awaited": "the same",
     f"{_steps}.__iter__": "returns itself",
     f"{_steps}.__next__": "the client's step, and shields around it",
     _steps.replace("Observed", "AsyncObserved") + ".__aiter__": "returns itself",

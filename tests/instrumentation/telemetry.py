@@ -63,10 +63,15 @@ class Telemetry:
         """Attributes of the one span."""
         return dict(self.span.attributes or {})
 
+    @property
+    def data(self) -> Any:
+        """All metrics, as an exporter gets them; `None` where there are none."""
+        otel_specdecode.record_of(None)
+        return self._reader.get_metrics_data()
+
     def points(self, name: str) -> list[Any]:
         """Every data point of a metric."""
-        otel_specdecode.record_of(None)
-        data = self._reader.get_metrics_data()
+        data = self.data
         if data is None:
             return []
         return [

@@ -33,7 +33,7 @@ from scripted_wire import (
 
 import otel_specdecode
 from otel_specdecode import ConfigError
-from otel_specdecode.instrumentation import requests
+from otel_specdecode.instrumentation import chunk_types
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -425,7 +425,7 @@ async def test_a_stream_whose_class_is_left_open_is_observed(
 async def test_where_no_class_of_streams_is_known_nothing_is_asked_for(
     telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "DEFAULT_STREAM", "_moved_elsewhere")
+    monkeypatch.setattr(chunk_types, "DEFAULT_STREAM", "_moved_elsewhere")
     caller, wire = Caller("sync"), Wire(answer)
     stream = caller.wrapped(wire, telemetry).post(
         "/chat/completions",
