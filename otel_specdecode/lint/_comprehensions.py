@@ -9,7 +9,7 @@ from otel_specdecode.lint._expressions import merge
 from otel_specdecode.lint._frames import Frame, Loop
 from otel_specdecode.lint._iteration import Turns, turns_of
 from otel_specdecode.lint._tables import Row, each_row, rows_of
-from otel_specdecode.lint._values import UNKNOWN, Value
+from otel_specdecode.lint._values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,9 +81,10 @@ def _dict_comprehension(machine: Machine, node: ast.DictComp, frame: Frame) -> V
     machine.grow(thing, elem)
     for generator in node.generators:
         copied = _items_source(machine, generator.iter, frame)
-        merge(machine, thing, copied)
-        if copied is not UNKNOWN and not copied.things:
-            thing.is_open = True  # a filtered copy of what is not known
+        if copied is not None:
+            merge(machine, thing, copied)
+            is_known = any(each.kind == "dict" for each in copied.things)
+            thing.is_open = thing.is_open or not is_known
     return Value(things=frozenset({thing}))
 
 
@@ -107,13 +108,13 @@ def _dict_of_rows(
     return Value(things=frozenset({thing}))
 
 
-def _items_source(machine: Machine, node: ast.expr, frame: Frame) -> Value:
-    """`d` of `d.items()`: a filtered copy keeps the fields."""
+def _items_source(machine: Machine, node: ast.expr, frame: Frame) -> Value | None:
+    """`d` of `d.items()`, `None` for others: a filtered copy keeps the fields."""
     match node:
         case ast.Call(func=ast.Attribute(value=owner, attr="items")):
             return machine.evaluate(owner, frame)
         case _:
-            return UNKNOWN
+            return None
 
 
 COMPREHENSIONS: dict[type[ast.AST], Callable[..., Value]] = {

@@ -32,6 +32,9 @@ _TOTALS = frozenset(
 )
 """What the program summed up itself, or where it stood before."""
 
+_ENGINES, _COUNTS = "meta_info", frozenset({"completion_tokens"})
+"""What SGLang says of an answer, and what it always says."""
+
 
 class Presence:
     """What a file says of its fields: declared, filtered, summed up before."""
@@ -54,6 +57,8 @@ class Presence:
             return True
         receiver, field = _receiver(node), field_name(read)
         owner = owner_of(read)
+        if owner is not None and field_name(owner) == _ENGINES and field in _COUNTS:
+            return True
         if owner is not None and self._written.always_has(
             owner,
             field,

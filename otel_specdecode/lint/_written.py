@@ -111,20 +111,22 @@ class Written:
             case ast.Name(id=name) if not self._is_extended(name):
                 appended = self._appended.get(name, [])
                 lists = self._source.bindings.values_of(value)
-                return appended + self._of_all(lists, depth) if lists else []
+                found = self._of_all(lists, depth) if lists else None
+                return appended + found if found is not None else []
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-                return self._of_all(self._returned.get(name, []), depth)
+                return self._of_all(self._returned.get(name, []), depth) or []
             case _:
                 return []
 
-    def _of_all(self, lists: Iterable[ast.expr], depth: int) -> list[ast.expr]:
+    def _of_all(self, lists: Iterable[ast.expr], depth: int) -> list[ast.expr] | None:
+        """The entries of several lists; `None` where one of them is not known."""
         entries: list[ast.expr] = []
         for each in lists:
             if isinstance(each, ast.List) and not each.elts:
                 continue
             found = self._entries(each, depth + 1) if depth < _DEPTH else []
             if not found:
-                return [ast.Constant(None)]  # nobody knows: nothing has the field
+                return None
             entries += found
         return entries
 

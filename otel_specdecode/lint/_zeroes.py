@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from otel_specdecode.lint._fields import default_of, field_name, is_zero
 from otel_specdecode.lint._guards import is_field_replaced, is_guarded, is_replaced
+from otel_specdecode.lint._naming import names_in
 from otel_specdecode.lint._origin import Origin
 from otel_specdecode.lint._presence import Presence
 from otel_specdecode.lint._records import Records, reads_key
@@ -125,12 +126,17 @@ def _taken_as_zero(node: ast.AST) -> ast.expr | None:
             return _known(node)
         case ast.BoolOp(op=ast.Or(), values=[*fields, last]) if is_zero(last):
             return next((r for field in fields if (r := _known(field))), None)
-        case ast.IfExp(body=body, orelse=orelse) if is_zero(orelse):
-            return _known(body)
-        case ast.IfExp(body=body, orelse=orelse) if is_zero(body):
-            return _known(orelse)
+        case ast.IfExp(test=test, body=body, orelse=orelse) if is_zero(orelse):
+            return _known(body) if _is_about(test, body) else None
+        case ast.IfExp(test=test, body=body, orelse=orelse) if is_zero(body):
+            return _known(orelse) if _is_about(test, orelse) else None
         case _:
             return None
+
+
+def _is_about(test: ast.expr, read: ast.expr) -> bool:
+    """Whether a test asks for the field or its owner, not for something else."""
+    return not names_in(test).isdisjoint(names_in(read) - {"self"})
 
 
 def _known(node: ast.expr) -> ast.expr | None:

@@ -717,3 +717,22 @@ def add(messages, total):
             continue
         total += usage.get("output_tokens", 0) or 0
     return total
+# --- near: SGLang's meta_info within an answer
+def total(responses):
+    return sum(r["meta_info"].get("completion_tokens", 0) for r in responses)
+# --- near: no drafts but where there is something to verify
+class Backend:
+    def rows(self, mode):
+        return self.padded(self.length + (self.num_draft_tokens if mode.is_verify() else 0))
+    def padded(self, length):
+        return length // self.size
+# --- near: pairs whose second is written out, gathered
+async def one(n):
+    counts_of_one = {"completion_tokens": n}
+    return [n], counts_of_one
+async def all_of(numbers, gather):
+    total, response = 0, [one(n) for n in numbers]
+    response_parts = await gather(*response)
+    for _, counts_of_one in response_parts:
+        total += counts_of_one.get("completion_tokens", 0)
+    return total
