@@ -37,7 +37,7 @@ _STREAM_USES = (
     "response_gen", "on_llm_new_token", "__anext__", "_sse", ".delta", '"delta"',
     "'delta'", "iter_content", "iter_bytes", "iter_text", "iter_raw", "iter_any",
     "iter_chunk", "[DONE]", "events()", "text_stream", "_stream(", "stream_",
-    "streaming_",
+    "get_streaming_",
 )  # fmt: skip
 _STREAM_USE = re.compile(r"stream(?:\w*\s*[:)\]}]|\s*=\s*[^\s=]|\w*\s+(?:if|for)\b)")
 """An expression that starts with a word is looked for as fast as the word is."""
