@@ -7,8 +7,6 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from otel_specdecode.recording.exportable import exportable_text
-
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
@@ -31,9 +29,7 @@ def tag(**tags: object) -> Generator[None]:
         ...     current_tags()["task"]
         'code'
     """
-    words = {
-        exportable_text(key): exportable_text(str(value)) for key, value in tags.items()
-    }
+    words = {key: str(value) for key, value in tags.items()}
     token = _tags.set(MappingProxyType({**_tags.get(), **words}))
     try:
         yield

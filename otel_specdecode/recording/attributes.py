@@ -62,7 +62,8 @@ def shared_attributes(record: RequestRecord) -> dict[str, AttributeValue]:
 
 def tag_attributes(tags: Mapping[str, str]) -> dict[str, str]:
     """Return the caller's tags under the names that they go out with."""
-    return {names.TAG_PREFIX + tag: value for tag, value in tags.items()}
+    words = {names.TAG_PREFIX + tag: value for tag, value in tags.items()}
+    return {exportable_text(k): exportable_text(v) for k, v in words.items()}
 
 
 def span_attributes(
