@@ -168,7 +168,7 @@ class Records:
             for owner in cast("list[_Definition]", module.nodes.get(kind, ())):
                 if owner.name == name:
                     return module, owner
-        find = self._source.find_module
+        find = self._source.find_declared
         if find is None or depth > _DEPTH:
             return module, None
         imports = module.nodes.get(ast.ImportFrom, ())
@@ -241,9 +241,10 @@ def _annotations_of(owner: ast.ClassDef, field: str) -> Iterator[ast.expr]:
                 target=ast.Name(id=name) | ast.Attribute(attr=name), annotation=said
             ) if name == field:
                 yield said
-            case ast.FunctionDef(name=name, returns=ast.expr() as said) if (
-                name == field
-            ):
+            case (
+                ast.FunctionDef(name=name, returns=ast.expr() as said)
+                | ast.AsyncFunctionDef(name=name, returns=ast.expr() as said)
+            ) if name == field:
                 yield said
             case ast.Assign(
                 targets=[ast.Attribute(attr=name)], value=ast.Call(func=made)

@@ -41,6 +41,7 @@ class Project:
         self._imported: dict[Path, None] = {}
         self._places: dict[tuple[Path, str, int], Path | None] = {}
         self._unhelpful: set[Path] = set()
+        self._unreadable: set[Path] = set()
 
     def text(self, path: Path) -> SourceText:
         """The decoded text of a file.
@@ -99,7 +100,9 @@ class Project:
         return len(module.text)
 
     def find(self, importer: Module, name: str, level: int) -> Module | None:
-        """The file that an import statement means, if it is one of the run's.
+        """The file that an import means, if it is one of the run's and may matter.
+
+        What only declares classes or hands on names is left out: it carries no count.
 
         Args:
             importer: the file with the import.
@@ -114,6 +117,17 @@ class Project:
             self._places[key] = self._resolve(origin, name, level)
         place = self._places[key]
         return None if place is None or place in self._unhelpful else self._load(place)
+
+    def declares(self, importer: Module, name: str, level: int) -> Module | None:
+        """The same with files that only declare classes or hand on names."""
+        found = self.find(importer, name, level)
+        origin = self._paths.get(importer)
+        if found is not None or origin is None:
+            return found
+        place = self._places[origin.parent, name, level]
+        if place is None or place in self._unreadable:
+            return None
+        return self._load(place, needs_help=False)
 
     def _resolve(self, origin: Path, name: str, level: int) -> Path | None:
         parts = [part for part in name.split(".") if part]
@@ -152,19 +166,20 @@ class Project:
         parts = [*path.parts[:-1], path.stem]
         return parts[:-1] if parts[-1] == "__init__" else parts
 
-    def _load(self, path: Path) -> Module | None:
+    def _load(self, path: Path, *, needs_help: bool = True) -> Module | None:
         known = self._modules.get(path)
         if known is not None and path in self._imported:
             self._imported[path] = self._imported.pop(path)  # the last one used
             return known
         try:
             text = self.text(path)
-            if len(text.text) <= MAX_IMPORTED_SIZE and _HELPS.search(text.text):
+            is_wanted = not needs_help or bool(_HELPS.search(text.text))
+            if len(text.text) <= MAX_IMPORTED_SIZE and is_wanted:
                 self._imported[path] = None
                 return self.module(path, text)
         except UnreadableError:
             pass  # reported where the file itself is linted
-        self._unhelpful.add(path)
+        (self._unhelpful if needs_help else self._unreadable).add(path)
         return None
 
 

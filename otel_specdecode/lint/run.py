@@ -173,6 +173,7 @@ class _Run:
                 self.project.find,
                 follow_imports,
                 all(rule.needs_stream for rule in rules),
+                self.project.declares,
             )
             for rule in rules:
                 for finding in rule.check(source):

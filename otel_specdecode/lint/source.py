@@ -40,6 +40,7 @@ class Source:
         find_module: resolves an import to another file of the run.
         follow_imports: the file imports one that streams: look there at once.
         only_streams: no rule that is run finds anything where there is no stream.
+        find_declared: as `find_module`, files that only declare classes included.
     """
 
     module: Module
@@ -47,6 +48,7 @@ class Source:
     find_module: Callable[[Module, str, int], Module | None] | None = None
     follow_imports: bool = False
     only_streams: bool = False
+    find_declared: Callable[[Module, str, int], Module | None] | None = None
 
     @property
     def tree(self) -> ast.Module:

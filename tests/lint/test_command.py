@@ -393,6 +393,28 @@ def test_a_count_from_an_imported_stream_is_followed(project: Path, lint: Lint) 
     assert result.stdout.startswith("report.py:9:11: SPD001")
 
 
+@pytest.mark.parametrize(("declared", "found"), [("int = 0", 0), ("int | None", 1)])
+def test_a_class_is_known_through_a_package_that_hands_on_its_name(
+    project: Path, lint: Lint, declared: str, found: int
+) -> None:
+    (project / "types_of").mkdir()
+    (project / "types_of" / "__init__.py").write_text(
+        "from types_of.tokens import Tokens\n"
+    )
+    (project / "types_of" / "tokens.py").write_text(
+        f"class Tokens:\n    output_tokens: {declared}\n"
+    )
+    (project / "report.py").write_text(
+        "from types_of import Tokens\n\n\n"
+        "def add(usage: Tokens, counter):\n"
+        "    counter.add(usage.output_tokens or 0)\n"
+    )
+
+    result = lint("--select", "SPD005", "--output-format", "concise")
+
+    assert len(codes(result.stdout)) == found
+
+
 def test_one_instrumented_file_speaks_for_the_run(project: Path, lint: Lint) -> None:
     (project / "bench.py").write_text(COUNTS_CHUNKS)
     (project / "setup_telemetry.py").write_text(
