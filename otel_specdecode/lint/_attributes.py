@@ -126,7 +126,7 @@ def read_field(
 
 def _size_field(base: Value, key: str) -> Value | None:
     strong = t.STRONG if any(thing.strong for thing in base.things) else 0
-    if key == "size":
+    if key in {"size", "height"}:  # of an array, of a table of polars
         return Value(t.COUNT | strong, steps=base.steps)
     if key == "shape":
         shape = Thing("tuple", None, 0)

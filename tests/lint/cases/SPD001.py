@@ -2359,3 +2359,13 @@ def run(client, q):
         chunks += 1
     speed = chunks / (time.time() - t0)
     return {"speed": speed}
+# --- the height of a table of polars
+import time
+import polars as pl
+
+def run(client, q):
+    rows = []
+    for _ in client.chat.completions.create(model="m", messages=q, stream=True):
+        rows.append({"at": time.time()})
+    df = pl.DataFrame(rows)
+    return {"tok_s": df.height / (df["at"].max() - df["at"].min())}  # error: 22
