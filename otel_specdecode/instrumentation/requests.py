@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 refusals = Refusals()
 
 _ENDING = "ending a request"
+_READING = "reading a response"
 _REFUSAL = "reading a refusal"
 
 
@@ -197,7 +198,7 @@ class Exchange:
         span_token = otel_context.attach(self.span_context)
         try:
             self._tokens = context.enter(self.observation), span_token
-        except Exception:
+        except BaseException:
             otel_context.detach(span_token)
             raise
 
@@ -329,10 +330,11 @@ def observed_request(
                 attempt("leaving a request", apart.leave)
     observation, unread = exchange.observation, exchange.take_back_unread
     while True:
-        attempt_or(exchange.give_up, "entering a request", exchange.enter)
-        edited, keywords["stream_cls"] = exchange.request_options, exchange.stream_cls
         try:
             try:
+                attempt_or(exchange.give_up, "entering a request", exchange.enter)
+                keywords["stream_cls"] = exchange.stream_cls
+                edited = exchange.request_options
                 result = send(cast_to, edited, *positional, **keywords)
             finally:
                 attempt("leaving a request", exchange.leave)
@@ -342,8 +344,7 @@ def observed_request(
                 continue
             attempt_or(observation.lose, _ENDING, observation.end_with, error)
             raise
-        lose = exchange.lose_unless_observed
-        attempt_or(lose, "reading a response", exchange.receive, result)
+        attempt_or(exchange.lose_unless_observed, _READING, exchange.receive, result)
         return result
 
 
@@ -380,10 +381,11 @@ async def observed_request_async(
             attempt("leaving a request", apart.leave)
     observation, unread = exchange.observation, exchange.take_back_unread
     while True:
-        attempt_or(exchange.give_up, "entering a request", exchange.enter)
-        edited, keywords["stream_cls"] = exchange.request_options, exchange.stream_cls
         try:
             try:
+                attempt_or(exchange.give_up, "entering a request", exchange.enter)
+                edited = exchange.request_options
+                keywords["stream_cls"] = exchange.stream_cls
                 sent = send(cast_to, edited, *positional, **keywords)
                 result = await context.in_turns(exchange, sent)
             finally:
@@ -394,6 +396,5 @@ async def observed_request_async(
                 continue
             attempt_or(observation.lose, _ENDING, observation.end_with, error)
             raise
-        lose = exchange.lose_unless_observed
-        attempt_or(lose, "reading a response", exchange.receive, result)
+        attempt_or(exchange.lose_unless_observed, _READING, exchange.receive, result)
         return result

@@ -11,6 +11,7 @@ import httpx2
 import openai
 import pytest
 from callers import CHAT_CALLERS, Caller, shown
+from opentelemetry import trace
 from scripted_wire import (
     BASE_URL,
     DONE,
@@ -22,6 +23,7 @@ from scripted_wire import (
 )
 
 import otel_specdecode
+from otel_specdecode.instrumentation import context
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -188,6 +190,23 @@ async def test_a_task_that_reads_while_another_does_ends_nothing(
         assert len(await ASYNC.read(stream)) == (1 if wrapped else 2)
     assert refused[0] == refused[1]
     assert telemetry.requests() == [("completed", "forced", "present")]
+
+
+@pytest.mark.parametrize("caller", CHAT_CALLERS, ids=str)
+async def test_an_interrupt_while_a_call_is_entered_leaves_the_callers_span_current(
+    caller: Caller, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(observation: object) -> None:
+        raise KeyboardInterrupt
+
+    client = caller.wrapped(Wire(answer), telemetry)
+    before = trace.get_current_span()
+    with monkeypatch.context() as patch:
+        patch.setattr(context, "enter", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            await caller.create(client)
+    assert trace.get_current_span() is before
+    assert telemetry.attributes["error.type"] == "KeyboardInterrupt"
 
 
 def test_tags_may_be_left_in_another_context_than_they_were_set_in() -> None:
