@@ -5,6 +5,7 @@ something measured beside it, in CPU time and the best of a few repetitions:
 
 * the standard library, linted, over pyflakes on the same files (wanted: at most 0.1);
 * files that need parsing, linted, over `ast.parse` of the same files (at most 3);
+* the labelled corpus, tiny files made of nothing but streams, likewise (at most 3);
 * `otel-specdecode lint --help` over `python -c 'import ast, argparse, tokenize'`
   (at most 3, wall time).
 
@@ -38,6 +39,8 @@ from otel_specdecode.lint.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+TURNS = 9
+CORPUS = Path(__file__).parent.parent / "tests" / "lint" / "corpus"
 SETTINGS = Settings(
     exclude=("__pycache__", "site-packages", "test", "tests", "idle_test"),
     respect_gitignore=False,
@@ -110,6 +113,22 @@ def parsed_files(directories: list[Path], repeat: int) -> float | None:
     each = sorted(one_file(file, settings, repeat) for file in files)
     print(f"  file by file: median {median(each):.1f}, worst {each[-1]:.1f}")
     return ours / alone
+
+
+def tiny_files(repeat: int) -> float | None:
+    """The corpus over `ast.parse`: the median of ratios taken in turn."""
+    settings = Settings(respect_gitignore=False)
+    files = readable(find_files([CORPUS], settings))
+    if not files:
+        return None
+    ratios = sorted(
+        best(repeat, time.process_time, lambda: lint_files(files, settings))
+        / best(repeat, time.process_time, lambda: parse(files))
+        for _ in range(TURNS)
+    )
+    print(f"labelled corpus: {len(files)} files, {lines_of(files):,} lines")
+    print(f"  {TURNS} ratios: {ratios[0]:.1f} to {ratios[-1]:.1f}")
+    return median(ratios)
 
 
 def one_file(file: Path, settings: Settings, repeat: int) -> float:
@@ -217,6 +236,7 @@ def main() -> None:
         "files that need parsing, lint / ast.parse": (
             parsed_files(where, options.repeat), 3.0,
         ),
+        "labelled corpus, lint / ast.parse": (tiny_files(5 * options.repeat), 3.0),
         "lint --help / python": (start_up(options.repeat), 3.0),
     }  # fmt: skip
     print()

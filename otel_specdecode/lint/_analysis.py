@@ -6,7 +6,7 @@ import ast
 import sys
 from contextlib import contextmanager
 from threading import current_thread, main_thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from otel_specdecode.lint import (
     _assignment,
@@ -19,7 +19,7 @@ from otel_specdecode.lint import (
 from otel_specdecode.lint._frames import Frame
 from otel_specdecode.lint._machine import Machine
 from otel_specdecode.lint._reach import carriers, lines_that_mention
-from otel_specdecode.lint._relevance import stream_lines
+from otel_specdecode.lint._relevance import stream_lines, touches
 from otel_specdecode.lint._signs import can_stream
 from otel_specdecode.lint.facts import Facts
 
@@ -122,17 +122,36 @@ def analyse(
             is_wider = _widen(machine, module)
             if find_module is not None and machine.find_module is not find_module:
                 machine.find_module = find_module
-            elif not is_wider and machine.growth == machine.growth_before:
+                if _imports_any(module, find_module):
+                    continue
+            if not is_wider and machine.is_settled():
                 break
     return machine.outcome()
 
 
+def _imports_any(
+    module: Module, find_module: Callable[[Module, str, int], Module | None]
+) -> bool:
+    """Whether a file imports another of the run."""
+    nodes = module.nodes
+    for node in cast("list[ast.Import]", nodes.get(ast.Import, ())):
+        for alias in node.names:
+            bound = alias.name.partition(".")[0]
+            name = alias.name if alias.asname else bound
+            if find_module(module, name, 0) is not None:
+                return True
+    for node in cast("list[ast.ImportFrom]", nodes.get(ast.ImportFrom, ())):
+        base = node.module or ""
+        names = [f"{base}.{alias.name}" if base else alias.name for alias in node.names]
+        if any(find_module(module, name, node.level) for name in (*names, base)):
+            return True
+    return False
+
+
 def _widen(machine: Machine, module: Module) -> bool:
     """Let code that mentions what streams flow into be run too; true if any is new."""
-    if machine.hot_lines is None:
+    if machine.hot_lines is None or not machine.left_out:
         return False
     wider = lines_that_mention(module, carriers(machine)).union(machine.hot_lines)
-    if len(wider) == len(machine.hot_lines):
-        return False
     machine.hot_lines = sorted(wider)
-    return True
+    return any(touches(node, machine.hot_lines) for node in machine.left_out)

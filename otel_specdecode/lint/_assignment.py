@@ -95,8 +95,9 @@ def _unpack(
     for position, item in enumerate(target.elts):
         part = UNKNOWN
         for thing in value.things:
-            if thing.kind == "tuple" and not starred and position in thing.fields:
-                part = join(part, thing.fields[position])
+            exact = thing.fields.get(position) if thing.kind == "tuple" else None
+            if exact is not None and not starred:
+                part = join(part, exact)
             elif thing.kind == "instance":
                 part = join(part, _positional_field(thing, position))
             else:
@@ -107,7 +108,7 @@ def _unpack(
 
 
 def _positional_field(thing: Thing, position: int) -> Value:
-    values = list(thing.fields.values())
+    values = thing.fields.values()
     return values[position] if position < len(values) else UNKNOWN
 
 
@@ -183,7 +184,7 @@ def _augmented_assign(machine: Machine, node: ast.AugAssign, frame: Frame) -> bo
         if isinstance(node.op, ast.BitOr):
             for thing in old.things:
                 for other in added.things:
-                    for key, field in list(other.fields.items()):
+                    for key, field in other.fields.items():
                         machine.set_field(thing, key, field)
     _store(machine, node.target, counted, frame)
     return True
@@ -241,7 +242,7 @@ def _store(machine: Machine, target: ast.expr, value: Value, frame: Frame) -> No
         if not key.texts or key.tags:
             if not base.things and isinstance(target.value, ast.Name):
                 thing = machine.thing("dict", (frame.node, target.value.id), frame)
-                thing.is_open = True
+                thing.open()
                 base = Value(things=frozenset({thing}))
                 assign(machine, target.value, base, frame)
             for thing in base.things:

@@ -37,6 +37,8 @@ ID_FIELDS = frozenset(
     "token_ids output_token_ids output_ids input_ids prompt_token_ids logprobs "
     "generated_ids completion_token_ids".split()
 )
+_SIZES = frozenset(("size", "height", "shape"))
+"""Of an array, or of a table of polars: how many entries it has."""
 STREAM_FIELDS = frozenset("response_gen text_stream async_response_gen".split())
 
 
@@ -96,10 +98,8 @@ def read_field(
         part = _thing_field(machine, thing, key, frame, is_key=is_key)
         if part is not None:
             out, is_found = join(out, part), True
-    if any(thing.per_chunk for thing in base.things):
-        counted = _size_field(base, key)
-        if counted is not None:
-            return counted
+    if key in _SIZES and any(thing.per_chunk for thing in base.things):
+        return _size_field(machine, base, key)
     if is_found:
         if out.tags & t.TOKENS and any(
             (thing.general, key) in machine.counted for thing in base.things
@@ -124,22 +124,21 @@ def read_field(
     return Value(path=path if not is_key else "")
 
 
-def _size_field(base: Value, key: str) -> Value | None:
+def _size_field(machine: Machine, base: Value, key: str) -> Value:
     strong = t.STRONG if any(thing.strong for thing in base.things) else 0
-    if key in {"size", "height"}:  # of an array, of a table of polars
-        return Value(t.COUNT | strong, steps=base.steps)
-    if key == "shape":
-        shape = Thing("tuple", None, 0)
-        shape.fields[0] = Value(t.COUNT | strong, steps=base.steps)
-        return Value(things=frozenset({shape}))
-    return None
+    size = Value(t.COUNT | strong, steps=base.steps)
+    if key != "shape":
+        return size
+    shape = Thing("tuple", None, 0, machine.reads)
+    shape.fields.put(0, size)
+    return Value(things=frozenset({shape}))
 
 
 def _thing_field(
     machine: Machine, thing: Thing, key: str, frame: Frame, *, is_key: bool
 ) -> Value | None:
-    if key in thing.fields:
-        found = thing.fields[key]
+    found = thing.fields.get(key)
+    if found is not None:
         if thing.kind != "instance" or is_key:
             return found
         member = class_member(thing, key)
@@ -148,14 +147,16 @@ def _thing_field(
             if member is None
             else join(found, _bind(machine, thing, member, frame, key))
         )
-    if thing.general is not None and key in thing.general.fields:
-        return thing.general.fields[key]
+    if thing.general is not None:
+        found = thing.general.fields.get(key)
+        if found is not None:
+            return found
     if thing.kind == "instance":
         member = class_member(thing, key)
         return None if member is None else _bind(machine, thing, member, frame, key)
     if thing.kind == "class" and thing.definition is not None:
         return _class_field(machine, thing, key, frame)
-    if thing.elem.things and (is_key or thing.kind in {"list", "iter"}):
+    if (is_key or thing.kind in {"list", "iter"}) and thing.rows:
         return _column(machine, thing, key, frame)
     if thing.kind == "dict" and is_key and thing.elem is not UNKNOWN:
         return thing.elem
@@ -176,11 +177,12 @@ def _column(
     machine: Machine, thing: Thing, key: str | int, frame: Frame
 ) -> Value | None:
     """A column of a table: the same field of every row."""
-    rows = [row for row in thing.elem.things if key in row.fields]
-    if not rows:
+    fields = [row.fields.get(key) for row in thing.rows]
+    known = [field for field in fields if field is not None]
+    if not known:
         return None
     column = machine.thing("list", (thing, key), frame)
-    machine.grow(column, join_all(row.fields[key] for row in rows))
+    machine.grow(column, join_all(known))
     if thing.per_chunk:
         machine.mark_per_chunk(column, strong=thing.strong)
     if thing.per_token:
@@ -326,8 +328,9 @@ def _entry(thing: Thing, position: int | None) -> Value:
         length = sum(isinstance(key, int) for key in thing.fields)
         if position is not None and position < 0:
             position += length
-        if position in thing.fields:
-            return thing.fields[position]
+        known = None if position is None else thing.fields.get(position)
+        if known is not None:
+            return known
         return join(join_all(thing.fields.values()), thing.elem)
     if thing.kind == "dict":
         return join(thing.elem, join_all(thing.fields.values()))

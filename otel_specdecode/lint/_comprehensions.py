@@ -84,7 +84,8 @@ def _dict_comprehension(machine: Machine, node: ast.DictComp, frame: Frame) -> V
         if copied is not None:
             merge(machine, thing, copied)
             is_known = any(each.kind == "dict" for each in copied.things)
-            thing.is_open = thing.is_open or not is_known
+            if not is_known:
+                thing.open()
     return Value(things=frozenset({thing}))
 
 

@@ -254,12 +254,13 @@ def merge(machine: Machine, thing: Thing, value: Value) -> None:
     """Copy the fields of a dict value into a thing, as `**` and `update` do."""
     sources = [other for other in value.things if other.kind in {"dict", "instance"}]
     for other in sources:
-        for key, field in list(other.fields.items()):
+        for key, field in other.fields.items():
             machine.set_field(thing, key, field)
         machine.grow(thing, other.elem)
-        thing.is_open = thing.is_open or other.is_open
+        if other.is_open:
+            thing.open()
     if not sources:
-        thing.is_open = True
+        thing.open()
 
 
 def _lambda(machine: Machine, node: ast.Lambda, frame: Frame) -> Value:
@@ -304,7 +305,7 @@ def _yield_from(machine: Machine, node: ast.YieldFrom, frame: Frame) -> Value:
     if turns.per_chunk:
         frame.yields_per_chunk = True
         frame.yields_strong = frame.yields_strong or turns.strong
-    return join_all(thing.fields.get(RETURNED, UNKNOWN) for thing in value.things)
+    return join_all(thing.fields.get(RETURNED) or UNKNOWN for thing in value.things)
 
 
 EXPRESSIONS: dict[type[ast.AST], Callable[..., Value]] = {

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
-MAX_DEPTH = 24
 MAX_STATEMENTS_PER_ENTRY = 10_000
 """What one function that nothing calls may use up, so that the others get a turn."""
 MAX_WITHOUT_STREAM = 500
@@ -156,8 +155,9 @@ def _run(
     )
     known = machine.memo.get(key)
     if known is not None:
+        machine.reads.entries.append((machine.memo, key, known))
         return known
-    if machine.depth >= MAX_DEPTH or machine.budget <= 0:
+    if not machine.may_call():
         return UNKNOWN
     machine.memo[key] = machine.earlier.get(key, UNKNOWN)
     machine.depth += 1
@@ -248,7 +248,8 @@ def _bind_parameters(
     if node.args.kwarg is not None:
         named = {parameter.arg for parameter in [*parameters, *node.args.kwonlyargs]}
         bag = machine.thing("dict", (node.args, "kwargs"), inner)
-        bag.is_open = bag.is_open or not kwargs or UNKNOWN_KEYWORDS in kwargs
+        if not kwargs or UNKNOWN_KEYWORDS in kwargs:
+            bag.open()
         for name, value in kwargs.items():
             if name not in named and name != UNKNOWN_KEYWORDS:
                 machine.set_field(bag, name, value, shared=False)
@@ -289,7 +290,7 @@ def run_unknown(
         node = definition.node
         if not isinstance(node, FunctionNode) or node in machine.called:
             continue
-        if machine.budget <= 0 or machine.depth >= MAX_DEPTH:
+        if not machine.may_call():
             return
         allowed = MAX_STATEMENTS_PER_ENTRY if machine.has_stream else MAX_WITHOUT_STREAM
         spare = max(0, machine.budget - allowed)

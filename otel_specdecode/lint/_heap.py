@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _tags as t
-from otel_specdecode.lint._values import Thing, Value, join, retagged
+from otel_specdecode.lint._reads import Reads
+from otel_specdecode.lint._values import Fields, Thing, Value
 
 if TYPE_CHECKING:
     import ast
@@ -24,6 +25,7 @@ class Heap:
     """Every thing met so far; knowledge about them only grows.
 
     Attributes:
+        reads: what this round has read of them.
         things: by kind and the place in the source that creates them.
         loose: fields by name, written through objects that we cannot tell.
         named: fields by name, whoever they belong to.
@@ -33,9 +35,10 @@ class Heap:
     """
 
     def __init__(self) -> None:
+        self.reads = Reads()
         self.things: dict[tuple[object, ...], Thing] = {}
-        self.loose: dict[str, Value] = {}
-        self.named: dict[str, Value] = {}
+        self.loose = Fields(self.reads)
+        self.named = Fields(self.reads)
         self.counted: set[tuple[Thing, str]] = set()
         self.has_stream = False
         self.growth: int = 0
@@ -47,8 +50,15 @@ class Heap:
         found = self.things.get(key)
         if found is None:
             line = getattr(node, "lineno", 0)
-            found = self.things[key] = Thing(kind, frame.module, line)
+            found = self.things[key] = Thing(kind, frame.module, line, self.reads)
             found.node = node
+        return found
+
+    def known_thing(self, kind: str, node: object, context: object) -> Thing | None:
+        """What `thing` has made for a place; `None` if nothing yet."""
+        key = (kind, node, context)
+        found = self.things.get(key)
+        self.reads.entries.append((self.things, key, found))
         return found
 
     def sequence(
@@ -95,41 +105,27 @@ class Heap:
 
     def grow(self, thing: Thing, elem: Value) -> None:
         """Let a thing's entries be this too."""
-        joined = join(thing.elem, elem)
-        if joined is not thing.elem and joined != thing.elem:
-            thing.elem = joined
-            self.growth += 1
+        self.growth += thing.grow(elem)
 
     def mark_per_chunk(self, thing: Thing, *, strong: bool) -> None:
         """Note that a thing gains one entry per chunk."""
-        if not thing.per_chunk or (strong and not thing.strong):
+        if thing.mark_per_chunk(strong=strong):
             self.has_stream = True
-            thing.per_chunk = True
-            thing.strong = thing.strong or strong
             self.growth += 1
 
     def mark_per_token(self, thing: Thing) -> None:
         """Note that a thing holds one entry per token."""
-        if not thing.per_token:
-            thing.per_token = True
-            self.growth += 1
+        self.growth += thing.mark_per_token()
 
     def set_field(
         self, thing: Thing, key: str | int, value: Value, *, shared: bool = True
     ) -> None:
         """Let a field of a thing be this too."""
-        self._put(thing, key, value)
+        self.growth += thing.fields.put(key, value)
         if thing.general is not None:
             self.set_field(thing.general, key, value, shared=shared)
         elif shared and isinstance(key, str):
             self.share(self.named, key, value)
-
-    def _put(self, thing: Thing, key: str | int, value: Value) -> None:
-        old = thing.fields.get(key)
-        joined = value if old is None else join(old, value)
-        if old is None or (joined is not old and joined != old):
-            thing.fields[key] = joined
-            self.growth += 1
 
     def fill_field(self, thing: Thing, key: str, value: Value) -> None:
         """Let a field be this in an object that is made here.
@@ -142,21 +138,15 @@ class Heap:
         if is_counted and place not in self.counted:
             self.counted.add(place)
             for pool in (thing.fields, self.named):
-                old = pool.get(key)
-                if old is not None:
-                    pool[key] = retagged(old, old.tags & ~t.TOKENS)
+                pool.without(key, t.TOKENS)
         if place in self.counted and value.tags & t.TOKENS:
             return
         if thing.general is not None:
             self.fill_field(thing.general, key, value)
-            self._put(thing, key, value)
+            self.growth += thing.fields.put(key, value)
         else:
             self.set_field(thing, key, value)
 
-    def share(self, pool: dict[str, Value], key: str, value: Value) -> None:
+    def share(self, pool: Fields, key: str, value: Value) -> None:
         """Note a field by its name alone, for objects we cannot tell apart."""
-        old = pool.get(key)
-        joined = value if old is None else join(old, value)
-        if old is None or (joined is not old and joined != old):
-            pool[key] = joined
-            self.growth += 1
+        self.growth += pool.put(key, value)

@@ -139,7 +139,8 @@ def _dict(machine: Machine, call: Call) -> Value | None:
         merge(machine, thing, value)
     for key, value in call.kwargs.items():
         machine.set_field(thing, key, value)
-    thing.is_open = thing.is_open or call.has_unknown_kwargs
+    if call.has_unknown_kwargs:
+        thing.open()
     return Value(things=frozenset({thing}))
 
 

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from otel_specdecode.lint.facts import Facts
 
 
+MAX_DEPTH = 24
+"""Calls within calls that are followed."""
 MAX_IMPORT_DEPTH = 4
 MAX_DISTANT_MODULES = 40
 """Files that only imported files import: else a package is run whole for each file."""
@@ -43,6 +45,8 @@ _COMPOUND = (
     ast.If, ast.Try, ast.TryStar, ast.With, ast.AsyncWith, ast.For, ast.AsyncFor,
     ast.While, ast.Match,
 )  # fmt: skip
+_HOLDERS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, *_COMPOUND)
+"""Statements that are functions, or may hold some."""
 
 
 class Machine(Ledger):
@@ -52,6 +56,8 @@ class Machine(Ledger):
         facts: what was found so far.
         carriers: functions that hand on what came from a stream.
         hot_lines: only functions with one of these lines are run; `None` for all.
+        left_out: what was not run in this round for that reason.
+        is_cut_short: something else was not run that another round may run.
     """
 
     def __init__(
@@ -80,8 +86,10 @@ class Machine(Ledger):
         self.num_nested = 0
         self.num_distant = 0
         self.budget = 0
+        self.is_cut_short = False
         self.growth_before: int = 0
         self.hot_lines: list[int] | None = None
+        self.left_out: list[ast.stmt] = []
         self.find_module: Callable[[Module, str, int], Module | None] = (
             lambda _module, _name, _level: None
         )
@@ -94,9 +102,18 @@ class Machine(Ledger):
         self.called.clear()
         self.called_modules.clear()
         self.num_distant = 0
+        self.is_cut_short = False
+        self.left_out.clear()
+        self.reads.clear()
         self.seen_rates.clear()
         self.facts.requests.clear()
         self.facts.publications.clear()
+
+    def is_settled(self) -> bool:
+        """Whether another round would do and find what this one did."""
+        return self.growth == self.growth_before or not (
+            self.is_cut_short or self.reads.are_outdated()
+        )
 
     def outcome(self) -> Facts:
         """The facts that the last round still found; the machine is spent after it."""
@@ -111,6 +128,7 @@ class Machine(Ledger):
 
         Without circles all of it is freed at once, and no collector has to look for it.
         """
+        self.reads.clear()
         for thing in self.things.values():
             thing.clear()
         for env in self.globals.values():
@@ -126,11 +144,17 @@ class Machine(Ledger):
         for node in body:
             self.budget -= 1
             if self.budget <= 0:
+                self.is_cut_short = True
                 return True
             handler = self.statements.get(type(node))
             if handler is not None and not handler(self, node, frame):
                 return False
         return True
+
+    def may_call(self) -> bool:
+        """Whether there is room for one more call."""
+        self.is_cut_short = self.is_cut_short or self.budget <= 0
+        return self.budget > 0 and self.depth < MAX_DEPTH
 
     def globals_of(self, module: Module) -> Env:
         """The top-level names of a module; running it fills them."""
@@ -147,7 +171,9 @@ class Machine(Ledger):
         for env in reversed(frame.scope):
             if name in env:
                 return env[name]
-        found = self.globals_of(frame.module).get(name)
+        names = self.globals_of(frame.module)
+        found = names.get(name)
+        self.reads.entries.append((names, name, found))
         return Value(path=name) if found is None else found
 
     def inner_scope(self, frame: Frame) -> tuple[Env, ...]:
@@ -216,8 +242,11 @@ class Machine(Ledger):
         """Run the functions defined here that nothing read so far calls."""
         lines = self.hot_lines
         for node in body:
+            if not isinstance(node, _HOLDERS):
+                continue
             # A function within a running one shares its variables, so it is run too.
             if lines is not None and frame.node is None and not touches(node, lines):
+                self.left_out.append(node)
                 continue
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 if node not in self.called:
@@ -226,7 +255,7 @@ class Machine(Ledger):
                     self.run_unknown(self, self._made_by(node, "function"), frame)
             elif isinstance(node, ast.ClassDef):
                 self._run_methods(node, frame)
-            elif isinstance(node, _COMPOUND):
+            else:
                 for block in _blocks(node):
                     self.run_uncalled(block, frame)
 
@@ -244,7 +273,7 @@ class Machine(Ledger):
 
     def _made_by(self, node: ast.stmt, kind: str) -> Value:
         """What a definition made, whatever its name stands for now."""
-        thing = self.things.get((kind, node, None))
+        thing = self.known_thing(kind, node, None)
         return UNKNOWN if thing is None else Value(things=frozenset({thing}))
 
     def _run_methods(self, node: ast.ClassDef, frame: Frame) -> None:
@@ -254,11 +283,14 @@ class Machine(Ledger):
             return
         for method in node.body:
             if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
-                if method in self.called or (
+                if method in self.called:
+                    continue
+                if (
                     self.hot_lines is not None
                     and method.name != "__init__"
                     and not touches(method, self.hot_lines)
                 ):
+                    self.left_out.append(method)
                     continue
                 named = definition.members.get(method.name, UNKNOWN)
                 for member in (named, self._made_by(method, "function")):

@@ -101,8 +101,8 @@ def _append(machine: Machine, call: Call, receiver: Value) -> Value | None:
     for thing in _container(machine, call, receiver):
         machine.grow(thing, value)
         if frame.per_chunk and _is_kept(thing, frame):
-            if thing.elem.steps == () and frame.loop is not None:
-                thing.elem = join(thing.elem, Value(steps=frame.loop.steps))
+            if frame.loop is not None:
+                thing.begin(frame.loop.steps)
             machine.mark_per_chunk(thing, strong=frame.is_strong)
         elif frame.loop is not None and frame.loop.per_token:
             machine.mark_per_token(thing)
@@ -305,7 +305,7 @@ def _assign_columns(machine: Machine, call: Call, receiver: Value) -> Value | No
 def _column_named(machine: Machine, call: Call, _receiver: Value) -> Value | None:
     """`pl.col("tokens")`: the column of whatever table has one."""
     names = [text for value in call.args for text in value.texts]
-    return join_all(machine.named.get(name, UNKNOWN) for name in names)
+    return join_all(machine.named.get(name) or UNKNOWN for name in names)
 
 
 def _alias(machine: Machine, call: Call, receiver: Value) -> Value | None:

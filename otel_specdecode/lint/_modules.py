@@ -40,11 +40,18 @@ class Module:
         default_factory=dict[re.Pattern[str], bool]
     )
 
-    def mentions(self, pattern: re.Pattern[str]) -> bool:
-        """Whether the text has a match anywhere; searched once."""
+    def mentions(self, pattern: re.Pattern[str], *words: str) -> bool:
+        """Whether the text has a match anywhere; searched once.
+
+        Args:
+            pattern: the expression.
+            words: every match has one of them: they are found much faster.
+        """
         known = self.mentioned.get(pattern)
         if known is None:
-            known = self.mentioned[pattern] = pattern.search(self.text) is not None
+            may_match = not words or any(word in self.text for word in words)
+            known = may_match and pattern.search(self.text) is not None
+            self.mentioned[pattern] = known
         return known
 
     @cached_property

@@ -38,7 +38,7 @@ def carriers(machine: Machine) -> set[str]:
     """Variables, fields and functions by which such values leave where they arose."""
     names = set(machine.carriers)
     for pool in (machine.named, machine.loose, *machine.globals.values()):
-        names.update(name for name, value in pool.items() if is_of_a_stream(value))
+        names.update(str(name) for name, value in pool.items() if is_of_a_stream(value))
     for thing in machine.things.values():
         if thing.kind in {"instance", "dict", "class"}:
             fields = _fields_of_a_stream(thing)

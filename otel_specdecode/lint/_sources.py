@@ -165,8 +165,8 @@ def _framework_stream(machine: Machine, call: Call) -> Value | None:
 def _stream(machine: Machine, call: Call, request: Request | None) -> Value:
     machine.has_stream = True
     thing = machine.thing("stream", call.node, call.frame)
-    thing.per_chunk = thing.strong = True
-    thing.elem = Value(t.CHUNK | t.STRONG)
+    thing.mark_per_chunk(strong=True)
+    thing.grow(Value(t.CHUNK | t.STRONG))
     if request is not None:
         thing.request = request.node
     step = machine.step(call.node, call.frame, "the stream begins")

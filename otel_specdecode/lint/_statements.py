@@ -83,12 +83,13 @@ def _run_loop(
     before = dict(frame.env)
     growth = machine.growth
     for turn in range(2):
-        if turn and (
-            not machine.has_stream
-            or frame.loop_depth > MAX_REPEATED_DEPTH
-            or (machine.growth == growth and not _has_moved(frame.env, before))
-        ):
-            break
+        if turn:
+            is_same = machine.growth == growth and not _has_moved(frame.env, before)
+            if is_same or frame.loop_depth > MAX_REPEATED_DEPTH:
+                break
+            if not machine.has_stream:
+                machine.is_cut_short = True
+                break
         was_per_chunk = loop.per_chunk
         start()
         machine.execute(node.body, frame)

@@ -69,7 +69,7 @@ def _items(machine: Machine, iterated: ast.expr, frame: Frame) -> Iterator[Row]:
     (table,) = owners
     if table.kind != "dict" or table.elem is not UNKNOWN:
         return
-    for key, field in list(table.fields.items()):
+    for key, field in table.fields.items():
         name = Value(texts=frozenset({str(key)}))
         yield key, machine.tuple_of((iterated, key), frame, [name, field])
 
@@ -82,7 +82,7 @@ def _tuples(machine: Machine, value: Value, frame: Frame) -> Iterator[Row]:
     if not isinstance(node, ast.List | ast.Tuple):
         return
     for row in node.elts:
-        made = machine.things.get(("tuple", row, frame.context))
+        made = machine.known_thing("tuple", row, frame.context)
         if made is None:
             return
         yield row, Value(things=frozenset({made}))

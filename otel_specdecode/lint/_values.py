@@ -17,7 +17,9 @@ from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._modules import Module
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from otel_specdecode.lint._reads import Reads
 
 
 MAX_TEXTS = 12
@@ -76,19 +78,80 @@ class Value:
 UNKNOWN = Value()
 
 
+class Fields:
+    """Values by name or position. They only grow, and whoever reads one is noted."""
+
+    __slots__ = ("_held", "_reads", "_state")
+
+    def __init__(self, reads: Reads) -> None:
+        self._held: dict[str | int, Value] = {}
+        self._reads = reads
+        self._state = object()
+        """Another one after each growth."""
+
+    def put(self, key: str | int, value: Value) -> bool:
+        """Let a field be this too; whether that is news."""
+        old = self._held.get(key)
+        joined = value if old is None else join(old, value)
+        if old is not None and (joined is old or joined == old):
+            return False
+        self.replace(key, joined)
+        return True
+
+    def replace(self, key: str | int, value: Value) -> None:
+        """Let a field be this and nothing else."""
+        self._held[key] = value
+        self._state = object()
+
+    def without(self, key: str, tags: int) -> None:
+        """Take tags from a field, if it is there and has them."""
+        old = self._held.get(key)
+        if old is not None and old.tags & tags:
+            self.replace(key, retagged(old, old.tags & ~tags))
+
+    def get(self, key: str | int) -> Value | None:
+        """A field; `None` if it is not there."""
+        found = self._held.get(key)
+        self._reads.entries.append((self._held, key, found))
+        return found
+
+    def items(self) -> list[tuple[str | int, Value]]:
+        """Every field with its name or position."""
+        self._reads.attributes.append((self, "_state", self._state))
+        return list(self._held.items())
+
+    def values(self) -> list[Value]:
+        """Every field."""
+        self._reads.attributes.append((self, "_state", self._state))
+        return list(self._held.values())
+
+    def __iter__(self) -> Iterator[str | int]:
+        return iter([key for key, _ in self.items()])
+
+    def __contains__(self, key: str | int) -> bool:
+        return self.get(key) is not None
+
+    def __getitem__(self, key: str | int) -> Value:
+        found = self.get(key)
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def clear(self) -> None:
+        """Let go of every value."""
+        self._held.clear()
+
+
 class Thing:
     """An object that the code under analysis creates.
+
+    Knowledge of it only grows, and whoever reads of it is noted.
 
     Attributes:
         kind: `list`, `tuple`, `dict`, `instance`, `class`, `function`, `partial`.
         line: 1-based line where it is created, 0 for what has no place.
         module: where it is created.
         fields: attributes, string keys or tuple positions.
-        elem: join of what a loop over it yields.
-        per_chunk: holds one entry per streamed chunk.
-        strong: that stream is certain.
-        per_token: holds one entry per token; with `per_chunk`, whichever there was.
-        is_open: may have fields we do not know.
         labels: texts that name it for readers, such as a metric's name.
         definition: what a function, class or instance is made of.
         request: the call whose stream this is.
@@ -97,42 +160,117 @@ class Thing:
     """
 
     __slots__ = (
+        "_elem",
+        "_is_open",
+        "_per_chunk",
+        "_per_token",
+        "_reads",
+        "_rows",
+        "_strong",
         "definition",
-        "elem",
         "fields",
         "general",
-        "is_open",
         "kind",
         "labels",
         "line",
         "module",
         "node",
-        "per_chunk",
-        "per_token",
         "request",
-        "strong",
     )
 
-    def __init__(self, kind: str, module: Module | None, line: int) -> None:
+    def __init__(
+        self, kind: str, module: Module | None, line: int, reads: Reads
+    ) -> None:
         self.kind = kind
         self.module = module
         self.line = line
-        self.fields: dict[str | int, Value] = {}
-        self.elem = UNKNOWN
-        self.per_chunk = False
-        self.per_token = False
-        self.strong = False
-        self.is_open = False
+        self.fields = Fields(reads)
         self.labels: frozenset[str] = _NO_TEXTS
         self.definition: Definition | None = None
         self.request: ast.Call | None = None
         self.general: Thing | None = None
         self.node: object = None
+        self._reads = reads
+        self._elem = UNKNOWN
+        self._rows = _NO_THINGS
+        self._per_chunk = False
+        self._per_token = False
+        self._strong = False
+        self._is_open = False
+
+    @property
+    def elem(self) -> Value:
+        """Join of what a loop over it yields."""
+        self._reads.attributes.append((self, "_elem", self._elem))
+        return self._elem
+
+    @property
+    def rows(self) -> frozenset[Thing]:
+        """The objects among its entries, for who asks no more of them."""
+        self._reads.attributes.append((self, "_rows", self._rows))
+        return self._rows
+
+    @property
+    def per_chunk(self) -> bool:
+        """Whether it holds one entry per streamed chunk."""
+        self._reads.attributes.append((self, "_per_chunk", self._per_chunk))
+        return self._per_chunk
+
+    @property
+    def strong(self) -> bool:
+        """Whether that stream is certain."""
+        self._reads.attributes.append((self, "_strong", self._strong))
+        return self._strong
+
+    @property
+    def per_token(self) -> bool:
+        """Whether it holds one entry per token, or, with `per_chunk`, either."""
+        self._reads.attributes.append((self, "_per_token", self._per_token))
+        return self._per_token
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may have fields that we do not know."""
+        self._reads.attributes.append((self, "_is_open", self._is_open))
+        return self._is_open
+
+    def grow(self, elem: Value) -> bool:
+        """Let its entries be this too; whether that is news."""
+        joined = join(self._elem, elem)
+        if joined is self._elem or joined == self._elem:
+            return False
+        self._elem = joined
+        if joined.things != self._rows:
+            self._rows = joined.things
+        return True
+
+    def begin(self, steps: tuple[Step, ...]) -> None:
+        """Note how its entries came to be, if nothing says so yet."""
+        if not self._elem.steps:
+            self._elem = join(self._elem, Value(steps=steps))
+
+    def mark_per_chunk(self, *, strong: bool) -> bool:
+        """Note that it gains one entry per chunk; whether that is news."""
+        if self._per_chunk and (self._strong or not strong):
+            return False
+        self._per_chunk = True
+        self._strong = self._strong or strong
+        return True
+
+    def mark_per_token(self) -> bool:
+        """Note that it holds one entry per token; whether that is news."""
+        is_news = not self._per_token
+        self._per_token = True
+        return is_news
+
+    def open(self) -> None:
+        """Note that it may have fields that we do not know."""
+        self._is_open = True
 
     def clear(self) -> None:
         """Let go of every other thing."""
         self.fields.clear()
-        self.elem = UNKNOWN
+        self._elem = UNKNOWN
         self.definition = self.general = self.node = None
 
 

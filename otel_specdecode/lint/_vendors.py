@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -138,7 +139,9 @@ def is_vendors(request: Request) -> bool:
         return True
     if any(map(_is_vendors_name, _names_around(request))):
         return True
-    if module.mentions(HOST) and any(map(_are_theirs, _addresses_around(request))):
+    if module.mentions(HOST, "http") and any(
+        map(_are_theirs, _addresses_around(request))
+    ):
         return True
     return (
         not request.is_raw
@@ -162,6 +165,7 @@ def _addresses_around(request: Request) -> Iterator[list[str]]:
         outer = module.parents.get(outer)
 
 
+@lru_cache(maxsize=4096)
 def _is_vendors_name(name: str) -> bool:
     return _NAME.fullmatch(name.replace("_", "").lower()) is not None
 

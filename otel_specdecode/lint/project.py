@@ -110,7 +110,8 @@ class Project:
             level: number of dots.
         """
         origin = self._paths.get(importer)
-        if origin is None:
+        stem = name.rpartition(".")[2]
+        if origin is None or (stem and not self._named(stem)):
             return None
         key = (origin.parent, name, level)
         if key not in self._places:

@@ -196,7 +196,7 @@ def _is_in_process(request: Request) -> bool:
     That client may be a fixture: then the address is a path alone.
     """
     return bool(_TEST_CLIENT.search(request.client)) or (
-        request.module.mentions(_TEST_CLIENT)
+        request.module.mentions(_TEST_CLIENT, "Client(", "client(", "Transport(")
         and any(
             isinstance(each, ast.Constant) and str(each.value).startswith("/")
             for each in request.node.args[:2]
