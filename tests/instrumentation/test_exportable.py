@@ -15,6 +15,7 @@ from scripted_wire import Json, Reply, Wire, answer, json_reply, whole_answer
 import otel_specdecode
 
 if TYPE_CHECKING:
+    import openai
     from telemetry import Telemetry
 
 SYNC = Caller("sync")
@@ -51,12 +52,14 @@ def test_text_of_an_answer_that_is_no_utf_8_is_exported_with_question_marks(
 def test_a_model_that_is_no_utf_8_costs_no_other_span(
     telemetry: Telemetry, caplog: pytest.LogCaptureFixture
 ) -> None:
-    errors: list[str] = []
-    for client in (SYNC.bare(Wire(answer)), SYNC.wrapped(Wire(answer), telemetry)):
-        with pytest.raises(UnicodeEncodeError) as caught:
-            client.chat.completions.create(**SYNC.request() | {"model": HALF})
-        errors.append(str(caught.value))
-    assert errors[0] == errors[1]
+    def outcome(client: openai.OpenAI) -> str:
+        try:
+            return client.chat.completions.create(**SYNC.request(model=HALF)).id
+        except UnicodeEncodeError as error:
+            return str(error)  # an old client sends it, escaped
+
+    wrapped = outcome(SYNC.wrapped(Wire(answer), telemetry))
+    assert wrapped == outcome(SYNC.bare(Wire(answer)))
     assert telemetry.span.name == f"chat {SHOWN}"
     exported(telemetry, caplog)
 

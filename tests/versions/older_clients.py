@@ -117,6 +117,11 @@ LEFT_OUT: tuple[tuple[str, Callable[[], bool], tuple[str, ...]], ...] = (
         ("test_a_soak_of",),
     ),
     (
+        "this client's HTTP library has each response in a cycle of its own",
+        lambda: _HAD_HTTPX,
+        ("goes_with_whoever",),
+    ),
+    (
         "this client parses an answer after its request, and no raw one",
         _parses_after_the_request,
         ("answer_that_does_not_fit", "a_parser_that_is_called_again"),
