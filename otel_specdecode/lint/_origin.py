@@ -40,6 +40,8 @@ _DECODERS = frozenset(
 )
 _ORDERS = frozenset({"enumerate", "zip", "list", "sorted", "reversed"})
 _DEPTH = 4
+_MOST = 8
+"""Expressions that a name is followed to."""
 
 
 class Origin:
@@ -107,7 +109,7 @@ class Origin:
             )
             or any(
                 self._is_evident(each, depth)
-                for each in self._source.bindings.values_of(name)
+                for each in self._source.bindings.values_of(name)[:_MOST]
             )
         )
 

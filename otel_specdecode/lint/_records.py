@@ -19,6 +19,8 @@ _NUMBERS = frozenset({"int", "float", "NonNegativeInt", "NonNegativeFloat"})
 _WRAPPED = frozenset({"Mapped", "Annotated", "Required", "Final", "ClassVar"})
 _NAME = re.compile(r"[^\W\d]\w*")
 _DEPTH = 6
+_MOST = 6
+"""Expressions that a name is followed to."""
 
 
 _Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -79,7 +81,7 @@ class Records:
             case ast.Name():
                 for name in self.classes_of(owner):
                     yield self._source.module, name
-                for value in self._source.bindings.values_of(owner):
+                for value in self._source.bindings.values_of(owner)[:_MOST]:
                     if not isinstance(value, ast.Name):
                         yield from self._classes(value, depth + 1)
             case ast.Await(value=inner):

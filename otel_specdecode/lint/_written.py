@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _NUMBERS = frozenset({"int", "float", "len", "sum", "round", "abs", "max", "min"})
 _ORDERS = frozenset({"list", "sorted", "reversed", "tuple"})
 _DEPTH = 5
+_MOST = 8
+"""Expressions that a name is followed to: what has more is not told."""
 
 
 class Written:
@@ -65,7 +67,7 @@ class Written:
                 parts = self._may_be(value) if depth < _DEPTH else []
                 if is_filled:
                     parts = [part for part in parts if not _is_empty(part)]
-                return bool(parts) and all(
+                return 0 < len(parts) <= _MOST and all(
                     self.always_has(part, field, is_number=is_number, depth=depth + 1)
                     for part in parts
                 )
@@ -170,7 +172,7 @@ class Written:
                 return self._is_number(body, depth) and self._is_number(orelse, depth)
             case ast.Name() if depth < _DEPTH:
                 values = self._source.bindings.values_of(value)
-                return bool(values) and all(
+                return 0 < len(values) <= _MOST and all(
                     self._is_number(each, depth + 1) for each in values
                 )
             case _:
