@@ -73,8 +73,12 @@ def test_a_file_that_is_not_python_is_a_finding_of_its_own(
         "del x\n__import__('os')\nasync def f():\n    async with a as b, c: [x async for x in y]\n",
         "match x:\n    case {'a': [1, *r], **k} | A(b=1) as z if z: pass",
         "try:\n    pass\nexcept* ValueError as e:\n    raise\nfinally:\n    pass",
+        "".join(f"a{n} = a{n + 1}.child\n" * 200 for n in range(6))
+        + "".join(f"b{n} = b{n + 1}\n" * 200 for n in range(6))
+        + "b6 = {'completion_tokens': 1}\n"
+        + "x = sum([b0.get('completion_tokens', 0), a0.usage.output_tokens or 0])",
     ],
-    ids=range(15),
+    ids=range(16),
 )
 def test_odd_programs_are_read_to_the_end(
     project: Path, lint: Lint, program: str
