@@ -19,8 +19,8 @@ The rule follows `**options`, dict literals, later `payload["stream_options"] = 
 usage, and Ollama's own API does not know the option. Services that report usage unasked
 (OpenRouter, Mistral, Groq and others, told by the address or by what the client,
 branch, function, class or file is named), clients of other packages that have OpenAI's
-shape, tests that ask an application in their own process, and answers that are read
-whole are left alone.
+shape, tests that ask an application in their own process, bodies of the caller's whose
+answer is handed through, and answers that are read whole are left alone.
 
 It also stays silent where usage is asked for by other means: the client comes from
 `otel_specdecode.wrap()`, a file of the run calls
