@@ -110,8 +110,7 @@ class Project:
             level: number of dots.
         """
         origin = self._paths.get(importer)
-        stem = name.rpartition(".")[2]
-        if origin is None or (stem and not self._named(stem)):
+        if origin is None:
             return None
         key = (origin.parent, name, level)
         if key not in self._places:
