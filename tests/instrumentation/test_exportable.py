@@ -79,7 +79,8 @@ def test_the_name_of_a_file_that_is_no_utf_8_is_exported_with_question_marks(
     telemetry: Telemetry, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = SYNC.wrapped(Wire(answer), telemetry)
-    code = compile("create(**request)", HALF, "exec")
+    # As Python writes a byte of a path that it cannot read.
+    code = compile("create(**request)", "half \udcff of a smile", "exec")
     exec(code, {"create": client.chat.completions.create, "request": SYNC.request()})
     assert telemetry.attributes["code.file.path"] == SHOWN
     exported(telemetry, caplog)
