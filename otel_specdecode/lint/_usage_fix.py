@@ -21,13 +21,23 @@ TITLE = "Ask for usage on the last chunk"
 
 def usage_fix(request: Request) -> Fix | None:
     """Edits that make a request ask for usage; `None` if they cannot be told."""
-    edit = _edit(request)
-    if edit is None:
+    edits = () if _is_in_string(request) else _edits(request)
+    if not edits:
         return None
-    return Fix(edits=(edit,), is_safe=is_safe(request), title=TITLE)
+    return Fix(edits=edits, is_safe=is_safe(request), title=TITLE)
 
 
-def _edit(request: Request) -> Edit | None:
+def _is_in_string(request: Request) -> bool:
+    """Whether it stands in an f-string: quotes would end that, places are vague."""
+    node: ast.AST | None = request.body if request.is_raw else request.node
+    while node is not None:
+        if isinstance(node, ast.JoinedStr):
+            return True
+        node = request.module.parents.get(node)
+    return False
+
+
+def _edits(request: Request) -> tuple[Edit, ...]:
     module = request.module
     if request.usage is Usage.REFUSED:
         return _replacement(request)
@@ -35,23 +45,24 @@ def _edit(request: Request) -> Edit | None:
         body = request.body
         if isinstance(body, ast.Dict):
             return _into_dict(module, body)
-        return _into_call(module, body) if isinstance(body, ast.Call) else None
+        return _into_call(module, body) if isinstance(body, ast.Call) else ()
     return _into_call(module, request.node)
 
 
-def _replacement(request: Request) -> Edit | None:
+def _replacement(request: Request) -> tuple[Edit, ...]:
     """Write the option over one that is empty or says no."""
     options = request.options
     if options is None and isinstance(request.body, ast.Dict):
         options = _value_of(request.body, "stream_options")
     if not isinstance(options, ast.Dict):
-        return None
+        return ()
     asked = _value_of(options, "include_usage")
     if asked is not None:
         return _over(request.module, asked, "True")
     if not options.keys:
         return _over(request.module, options, OPTION)
-    return _insert(request.module, options.values[-1], '"include_usage": True')
+    last = options.values[-1]
+    return _insert(request.module, options, last, '"include_usage": True')
 
 
 def _value_of(node: ast.Dict, name: str) -> ast.expr | None:
@@ -69,54 +80,72 @@ def _span(module: Module, node: ast.AST) -> tuple[int, int]:
     return start, end
 
 
-def _over(module: Module, node: ast.AST, text: str) -> Edit:
+def _over(module: Module, node: ast.AST, text: str) -> tuple[Edit, ...]:
     start, end = _span(module, node)
-    return Edit(start=start, end=end, text=text)
+    return (Edit(start=start, end=end, text=text),)
 
 
-def _into_dict(module: Module, body: ast.Dict) -> Edit | None:
+def _into_dict(module: Module, body: ast.Dict) -> tuple[Edit, ...]:
     present = _value_of(body, "stream_options")
     if present is not None:
         return _over(module, present, OPTION)
     stream = _value_of(body, "stream")
     anchor = stream if stream is not None else body.values[-1] if body.values else None
     if anchor is None:
-        return None
-    return _insert(module, anchor, f'"stream_options": {OPTION}')
+        return ()
+    return _insert(module, body, anchor, f'"stream_options": {OPTION}')
 
 
-def _into_call(module: Module, call: ast.Call) -> Edit | None:
+def _into_call(module: Module, call: ast.Call) -> tuple[Edit, ...]:
     present = next((kw for kw in call.keywords if kw.arg == "stream_options"), None)
     if present is not None:
         return _over(module, present.value, OPTION)
     stream = next((kw for kw in call.keywords if kw.arg == "stream"), None)
     text = f"stream_options={OPTION}"
     if stream is not None:
-        return _insert(module, stream, text)
+        return _insert(module, call, stream, text)
     # The last argument: nothing may follow `**options` but further keywords.
     anchors: list[ast.AST] = [*call.args, *call.keywords]
     if not anchors:
-        return None
+        return ()
     last = max(anchors, key=lambda node: _span(module, node)[1])
-    return _insert(module, last, text)
+    return _insert(module, call, last, text)
 
 
-def _insert(module: Module, anchor: ast.AST, text: str) -> Edit:
-    """Write an item after another, on a line of its own if that one has one."""
+def _insert(
+    module: Module, outer: ast.AST, anchor: ast.AST, text: str
+) -> tuple[Edit, ...]:
+    """Write an item after another, on a line of its own if that one has one.
+
+    Args:
+        module: the file.
+        outer: the call or dict that the items are of.
+        anchor: the other item, or its value.
+        text: what to write.
+    """
     start, end = _span(module, anchor)
-    while end < len(module.text) and module.text[end] == ")":
-        # A value in parentheses of its own ends behind them.
-        if module.text.count("(", start, end) >= module.text.count(")", start, end + 1):
-            end += 1
-        else:
-            break
+    last = _span(module, outer)[1] - 1
+    if end > last:
+        return ()  # a generator that shares the call's parentheses
+    # A value in parentheses of its own ends behind them.
+    while end < last and (closed := _CLOSING.match(module.text, end, last)):
+        end = closed.end()
     line = module.line(getattr(anchor, "lineno", 1))
     before = line[: len(line) - len(line.lstrip())]
     leading = module.text[_line_start(module.text, start) : start]
-    follows = re.match(r",?[ \t]*(?:#[^\r\n]*)?(\r\n|\n|\r)", module.text[end:])
-    if follows and (not leading.strip() or _is_key(leading)):
-        return Edit(start=end, end=end, text=f",{follows.group(1)}{before}{text}")
-    return Edit(start=end, end=end, text=f", {text}")
+    rest = _REST.match(module.text, end)
+    if rest is None or (leading.strip() and not _is_key(leading)):
+        return (Edit(start=end, end=end, text=f", {text}"),)
+    comma, comment, newline = rest.groups(default="")
+    if not comment:
+        return (Edit(start=end, end=end, text=f",{newline}{before}{text}"),)
+    behind = rest.start(3)
+    item = Edit(start=behind, end=behind, text=f"{newline}{before}{text}{comma}")
+    return (item,) if comma else (Edit(start=end, end=end, text=","), item)
+
+
+_CLOSING = re.compile(r"(?:\s|\\\r?\n|#[^\r\n]*+)*\)")
+_REST = re.compile(r"(,)?[ \t]*(#[^\r\n]*)?(\r\n|\n|\r)")
 
 
 def _line_start(text: str, index: int) -> int:

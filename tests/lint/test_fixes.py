@@ -53,8 +53,8 @@ def fixed(project: Path, lint: Lint, text: str, *options: str) -> str:
         (
             "client.completions.create(\n\tstream=True,  # live\n\tprompt='x',\n)\n",
             (
-                "client.completions.create(\n\tstream=True,\n"
-                "\tstream_options={\"include_usage\": True},  # live\n\tprompt='x',\n)\n"
+                "client.completions.create(\n\tstream=True,  # live\n"
+                "\tstream_options={\"include_usage\": True},\n\tprompt='x',\n)\n"
             ),
         ),
         (
@@ -92,6 +92,37 @@ def fixed(project: Path, lint: Lint, text: str, *options: str) -> str:
             ),
         ),
         (
+            "client.completions.create(\n    prompt='x',\n    stream=True  # (on)\n)\n",
+            (
+                "client.completions.create(\n    prompt='x',\n    stream=True,  # (on)\n"
+                '    stream_options={"include_usage": True}\n)\n'
+            ),
+        ),
+        (
+            (
+                "client.completions.create(stream=True, "
+                "stream_options={'include_obfuscation': (False)})\n"
+            ),
+            (
+                "client.completions.create(stream=True, stream_options="
+                "{'include_obfuscation': (False), \"include_usage\": True})\n"
+            ),
+        ),
+        (
+            (
+                "import requests\n"
+                "requests.post(u + '/v1/completions', json={'stream': (\n"
+                "    True  # (on)\n"
+                "), 'n': 1})\n"
+            ),
+            (
+                "import requests\n"
+                "requests.post(u + '/v1/completions', json={'stream': (\n"
+                "    True  # (on)\n"
+                '), "stream_options": {"include_usage": True}, \'n\': 1})\n'
+            ),
+        ),
+        (
             (
                 "import requests\n"
                 "requests.post(u + '/v1/completions', json={\n"
@@ -123,6 +154,30 @@ def test_the_option_is_written_where_a_reader_would_write_it(
     project: Path, lint: Lint, before: str, after: str
 ) -> None:
     assert fixed(project, lint, before) == after
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            'x = f"{list(client.completions.create(prompt=p, stream=True))}"\n',
+            id="quotes would end the f-string",
+        ),
+        pytest.param(
+            "client.chat.completions.stream(x for x in y)\n",
+            id="a generator without parentheses of its own",
+        ),
+        pytest.param(
+            "client.completions.create(stream=True, stream_options=dict())\n",
+            id="options that are built",
+        ),
+    ],
+)
+def test_a_request_that_has_no_place_for_the_option_is_left_to_the_reader(
+    project: Path, lint: Lint, text: str
+) -> None:
+    assert fixed(project, lint, text) == text
+    assert lint("--select", "SPD003", "bench.py").exit_code == 1
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
