@@ -52,11 +52,13 @@ class Suppressions:
             return True
         if self._lines is None:
             self._lines = self._read()
-        last = self._last.get(line, line)
-        for number in range(line, last + 1):
+        number = last = line
+        while number <= last:
             codes = self._lines.get(number)
             if codes is not None and (not codes or _matches(finding.code, codes)):
                 return True
+            last = max(last, self._last.get(number, number))
+            number += 1
         return False
 
     def _read(self) -> dict[int, frozenset[str]]:

@@ -328,6 +328,20 @@ def test_noqa_comments_are_read_as_flake8_reads_them(
     assert codes(result.stdout) == expected
 
 
+def test_noqa_holds_for_lines_that_backslashes_and_strings_join(
+    project: Path, lint: Lint
+) -> None:
+    (project / "bench.py").write_text(
+        's = client.completions.create(prompt="""\n\n""", \\\n  n=1, \\\n'
+        "  stream=True)  # noqa: SPD003\n"
+        's = client.completions.create(prompt="x",\n  stream=True)  # noqa: SPD003\n'
+    )
+
+    result = lint("--select", "SPD003", "--output-format", "concise")
+
+    assert [line.split(":")[1] for line in result.stdout.splitlines()] == ["6"]
+
+
 def test_noqa_inside_a_string_is_no_comment(project: Path, lint: Lint) -> None:
     text = COUNTS_CHUNKS.replace('"tok_s"', '"tok_s # noqa"')
     (project / "bench.py").write_text(text)
