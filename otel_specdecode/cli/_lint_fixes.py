@@ -70,8 +70,13 @@ def hand_on(data: bytes, report: Report, options: Options, settings: Settings) -
     standard error.
     """
     fixed = _fixed(report, options)
+    before = data
     for path, (text, _) in fixed.items():
-        data = text.encode(report.texts[path].encoding)
+        source = report.texts[path]
+        if fixing.leads_back(source, before):
+            data = text.encode(source.encoding)
+        else:
+            sys.stderr.write(f"note: {path}: {fixing.NOT_THE_SAME}\n")
     output: Any = sys.stdout
     output.buffer.write(data)
     output.flush()

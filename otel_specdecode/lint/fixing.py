@@ -53,17 +53,35 @@ def _overlap(a: Edit, b: Edit) -> bool:
     return a.start < b.end and b.start < a.end
 
 
+def leads_back(source: SourceText, data: bytes) -> bool:
+    """Whether a text, encoded again, is byte by byte what was read.
+
+    It is not where the file changed meanwhile, or in encodings that write one
+    character in several ways: what no fix touches would change.
+    """
+    try:
+        return source.text.encode(source.encoding) == data
+    except UnicodeError:
+        return False
+
+
+NOT_THE_SAME = "changed meanwhile, or cannot be encoded again as it is: not fixed"
+
+
 def write(source: SourceText, text: str) -> None:
     """Replace a file's content: whole or not at all, encoding and mode kept.
 
     Raises:
-        OSError: the file or its directory cannot be written; the file is as it was.
+        OSError: the file or its directory cannot be written, or is no longer what was
+            read; the file is as it was.
     """
     path = Path(source.path)
     target = path.resolve()  # a symbolic link stays one
     status = target.stat()
     if not os.access(target, os.W_OK):  # else replaced all the same
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), source.path)
+    if not leads_back(source, target.read_bytes()):
+        raise OSError(errno.EILSEQ, NOT_THE_SAME, source.path)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".otel-specdecode-")
     temporary = Path(name)
     try:

@@ -8,11 +8,17 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from inline_snapshot import snapshot
 
+from otel_specdecode.lint import fixing
+
 from .conftest import ASKS_AND_COUNTS_TOKENS, COMMAND, COUNTS_CHUNKS, Lint
+
+if TYPE_CHECKING:
+    from otel_specdecode.lint.reading import SourceText
 
 GUARDED_LOOP = "for c in stream:\n    if c.choices:\n        print(c.choices[0])\n"
 BARE_LOOP = "for c in stream:\n    print(c.choices[0].delta.content)\n"
@@ -208,6 +214,50 @@ def test_a_declared_encoding_is_written_back(project: Path, lint: Lint) -> None:
 
     assert 'x = "é"' in file.read_bytes().decode("latin-1")
     assert "include_usage" in file.read_bytes().decode("latin-1")
+
+
+ONE_CHARACTER_IN_TWO_WAYS = (
+    b"# coding: utf-7\nx = '+AGE-'\nclient.completions.create(stream=True)\n"
+)
+
+
+def test_a_file_that_cannot_be_encoded_again_as_it_is_stays_as_it_is(
+    project: Path, lint: Lint
+) -> None:
+    file = project / "bench.py"
+    file.write_bytes(ONE_CHARACTER_IN_TWO_WAYS)
+
+    result = lint("--unsafe-fixes")
+
+    assert (file.read_bytes(), result.exit_code) == (ONE_CHARACTER_IN_TWO_WAYS, 2)
+    assert result.stderr.startswith("error: bench.py: changed meanwhile, or cannot be")
+
+
+def test_a_source_that_cannot_be_encoded_again_as_it_is_goes_back_as_it_is(
+    lint: Lint,
+) -> None:
+    result = lint("-", "--unsafe-fixes", stdin=ONE_CHARACTER_IN_TWO_WAYS)
+
+    assert (result.stdout_bytes, result.exit_code) == (ONE_CHARACTER_IN_TWO_WAYS, 1)
+    assert "not fixed" in result.stderr
+    assert "SPD003" in result.stderr
+
+
+def test_what_was_written_to_a_file_meanwhile_is_not_lost(
+    project: Path, lint: Lint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = project / "bench.py"
+    file.write_text(COUNTS_CHUNKS)
+    write = fixing.write
+
+    def write_late(source: SourceText, text: str) -> None:
+        file.write_text("x = 1\n")
+        write(source, text)
+
+    monkeypatch.setattr(fixing, "write", write_late)
+    result = lint("--fix")
+
+    assert (file.read_text(), result.exit_code) == ("x = 1\n", 2)
 
 
 @pytest.mark.parametrize(
