@@ -70,13 +70,11 @@ def hand_on(data: bytes, report: Report, options: Options, settings: Settings) -
     standard error.
     """
     fixed = _fixed(report, options)
-    before = data
     for path, (text, _) in fixed.items():
-        source = report.texts[path]
-        if fixing.leads_back(source, before):
-            data = text.encode(source.encoding)
-        else:
-            sys.stderr.write(f"note: {path}: {fixing.NOT_THE_SAME}\n")
+        try:
+            data = fixing.encoded(report.texts[path], text, data)
+        except OSError as error:
+            sys.stderr.write(f"note: {path}: {error.strerror}\n")
     output: Any = sys.stdout
     output.buffer.write(data)
     output.flush()

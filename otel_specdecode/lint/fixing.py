@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import errno
 import os
+import stat
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,19 +54,28 @@ def _overlap(a: Edit, b: Edit) -> bool:
     return a.start < b.end and b.start < a.end
 
 
-def leads_back(source: SourceText, data: bytes) -> bool:
-    """Whether a text, encoded again, is byte by byte what was read.
+def encoded(source: SourceText, text: str, data: bytes) -> bytes:
+    """A fixed text, encoded as its file is.
 
-    It is not where the file changed meanwhile, or in encodings that write one
-    character in several ways: what no fix touches would change.
+    Args:
+        source: what was read.
+        text: what it becomes.
+        data: the file as it is now: as read, or fixed already by another name.
+
+    Raises:
+        OSError: it changed meanwhile, or its encoding writes one character in several
+            ways, so that more than the fix would change.
     """
+    trouble = OSError(
+        errno.EILSEQ, "changed meanwhile, or not encoded again as it was: not fixed"
+    )
     try:
-        return source.text.encode(source.encoding) == data
-    except UnicodeError:
-        return False
-
-
-NOT_THE_SAME = "changed meanwhile, or cannot be encoded again as it is: not fixed"
+        before, after = (part.encode(source.encoding) for part in (source.text, text))
+    except UnicodeError as error:
+        raise trouble from error
+    if data not in (before, after):
+        raise trouble
+    return after
 
 
 def write(source: SourceText, text: str) -> None:
@@ -80,13 +90,17 @@ def write(source: SourceText, text: str) -> None:
     status = target.stat()
     if not os.access(target, os.W_OK):  # else replaced all the same
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), source.path)
-    if not leads_back(source, target.read_bytes()):
-        raise OSError(errno.EILSEQ, NOT_THE_SAME, source.path)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file: not fixed", source.path)
+    data = target.read_bytes()
+    new = encoded(source, text, data)
+    if new == data:
+        return
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".otel-specdecode-")
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(text.encode(source.encoding))
+            file.write(new)
             file.flush()
             os.fsync(file.fileno())
         _keep_owner(temporary, status)

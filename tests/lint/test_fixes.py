@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -216,31 +217,66 @@ def test_a_declared_encoding_is_written_back(project: Path, lint: Lint) -> None:
     assert "include_usage" in file.read_bytes().decode("latin-1")
 
 
-ONE_CHARACTER_IN_TWO_WAYS = (
-    b"# coding: utf-7\nx = '+AGE-'\nclient.completions.create(stream=True)\n"
+def test_a_file_with_two_names_is_fixed_once(project: Path, lint: Lint) -> None:
+    file = project / "bench.py"
+    file.write_text(COUNTS_CHUNKS)
+    (project / "link.py").symlink_to(file)
+
+    result = lint("--select", "SPD003", "--fix")
+
+    assert (result.exit_code, file.read_text().count("include_usage")) == (0, 1)
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(
+            b"# coding: utf-7\nx = '+AGE-'\nclient.completions.create(stream=True)\n",
+            id="one character in two ways",
+        ),
+        pytest.param(
+            b"# coding: idna\nclient.completions.create(n=1,\n  stream=True)\n",
+            id="the option makes a label too long",
+        ),
+    ]
 )
+def not_encoded_again_as_it_was(request: pytest.FixtureRequest) -> bytes:
+    return request.param
 
 
-def test_a_file_that_cannot_be_encoded_again_as_it_is_stays_as_it_is(
-    project: Path, lint: Lint
+def test_a_file_that_is_not_encoded_again_as_it_was_stays_as_it_is(
+    project: Path, lint: Lint, not_encoded_again_as_it_was: bytes
 ) -> None:
     file = project / "bench.py"
-    file.write_bytes(ONE_CHARACTER_IN_TWO_WAYS)
+    file.write_bytes(not_encoded_again_as_it_was)
 
     result = lint("--unsafe-fixes")
 
-    assert (file.read_bytes(), result.exit_code) == (ONE_CHARACTER_IN_TWO_WAYS, 2)
-    assert result.stderr.startswith("error: bench.py: changed meanwhile, or cannot be")
+    assert (file.read_bytes(), result.exit_code) == (not_encoded_again_as_it_was, 2)
+    assert result.stderr.startswith("error: bench.py: changed meanwhile, or not")
 
 
-def test_a_source_that_cannot_be_encoded_again_as_it_is_goes_back_as_it_is(
-    lint: Lint,
+def test_a_source_that_is_not_encoded_again_as_it_was_goes_back_as_it_is(
+    lint: Lint, not_encoded_again_as_it_was: bytes
 ) -> None:
-    result = lint("-", "--unsafe-fixes", stdin=ONE_CHARACTER_IN_TWO_WAYS)
+    result = lint("-", "--unsafe-fixes", stdin=not_encoded_again_as_it_was)
 
-    assert (result.stdout_bytes, result.exit_code) == (ONE_CHARACTER_IN_TWO_WAYS, 1)
+    assert result.stdout_bytes == not_encoded_again_as_it_was
+    assert result.exit_code == 1
     assert "not fixed" in result.stderr
     assert "SPD003" in result.stderr
+
+
+def test_a_pipe_is_not_replaced_by_a_file(project: Path, lint: Lint) -> None:
+    pipe = project / "pipe"
+    os.mkfifo(pipe)
+    writer = Thread(target=pipe.write_text, args=(COUNTS_CHUNKS,), daemon=True)
+    writer.start()
+
+    result = lint("--fix", "pipe")
+
+    assert (result.exit_code, pipe.is_fifo()) == (2, True)
+    assert result.stderr == "error: pipe: not a regular file: not fixed\n"
+    writer.join(timeout=10)
 
 
 def test_what_was_written_to_a_file_meanwhile_is_not_lost(
