@@ -29,9 +29,16 @@ class CellMap:
     Attributes:
         starts: for each code cell its 1-based number in the notebook and the first
             line it takes in the joined source.
+        shifted: the first lines of cells that stand in an `if` of their own.
     """
 
     starts: tuple[tuple[int, int], ...]
+    shifted: frozenset[int] = frozenset()
+
+    def spans(self, num_lines: int) -> list[tuple[int, int]]:
+        """For each cell the slice of the joined source's lines that is its own."""
+        begins = [first - 1 - (first in self.shifted) for _, first in self.starts]
+        return list(zip(begins, [*begins[1:], num_lines], strict=True))
 
     def locate(self, line: int) -> tuple[int, int]:
         """Cell and line within it of a 1-based line of the joined source."""
@@ -58,6 +65,7 @@ def read_notebook(data: bytes) -> tuple[str, CellMap]:
         return "", CellMap(starts=())
     lines: list[str] = []
     starts: list[tuple[int, int]] = []
+    shifted: set[int] = set()
     for number, cell in enumerate(cells, start=1):
         text = _code_of(cell)
         if text is None:
@@ -65,11 +73,13 @@ def read_notebook(data: bytes) -> tuple[str, CellMap]:
         own = _without_magics(split_lines(text)) or ["\n"]
         if _is_indented(own):
             lines.append("if True:\n")  # IPython takes the indent away: columns shift
+            shifted.add(len(lines) + 1)
         starts.append((number, len(lines) + 1))
         lines += own
         if not lines[-1].endswith(("\n", "\r")):
             lines[-1] += "\n"
-    return "".join(lines), CellMap(starts=tuple(starts))
+    cell_map = CellMap(starts=tuple(starts), shifted=frozenset(shifted))
+    return "".join(lines), cell_map
 
 
 def _field(value: Any, key: str) -> Any:

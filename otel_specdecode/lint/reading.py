@@ -6,11 +6,11 @@ import io
 import stat
 import sys
 import tokenize
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from otel_specdecode.errors import LintSourceError
-from otel_specdecode.lint._modules import Module
+from otel_specdecode.lint._modules import Module, split_lines
 from otel_specdecode.lint._parsing import parsed
 from otel_specdecode.lint.notebooks import CellMap, read_notebook
 
@@ -133,3 +133,26 @@ def parse(source: SourceText, name: str = "", *, is_package: bool = False) -> Mo
     except (RecursionError, MemoryError) as error:
         raise UnreadableError("nested too deeply to be parsed") from error
     return Module(source.path, tree, source.text, name, is_package)
+
+
+def without_broken_cells(
+    source: SourceText,
+) -> tuple[SourceText, list[UnreadableError]]:
+    """A notebook with empty lines in place of the cells that are no Python.
+
+    Returns:
+        The source, and what is wrong with each of these cells; none where every cell
+        is Python by itself or the file is no notebook.
+    """
+    if source.cells is None:
+        return source, []
+    lines = split_lines(source.text)
+    errors: list[UnreadableError] = []
+    for begin, end in source.cells.spans(len(lines)):
+        try:
+            parse(replace(source, text="".join(lines[begin:end])))
+        except UnreadableError as error:
+            place = min(begin + error.line, end)
+            errors.append(UnreadableError(str(error), place, error.column))
+            lines[begin:end] = ["\n"] * (end - begin)
+    return replace(source, text="".join(lines)), errors

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING
 from otel_specdecode.lint.discovery import find_files, is_excluded
 from otel_specdecode.lint.findings import Finding
 from otel_specdecode.lint.project import Project
-from otel_specdecode.lint.reading import SourceText, UnreadableError, decode
+from otel_specdecode.lint.reading import (
+    SourceText,
+    UnreadableError,
+    decode,
+    without_broken_cells,
+)
 from otel_specdecode.lint.registry import UNREADABLE, Rule, is_meant, selected
 from otel_specdecode.lint.source import Source, instruments
 from otel_specdecode.lint.suppression import Suppressions
@@ -21,6 +26,7 @@ from otel_specdecode.lint.suppression import Suppressions
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
+    from otel_specdecode.lint._modules import Module
     from otel_specdecode.lint.settings import Settings
 
 _RATE_NAMES = re.compile(r"[Tt]ok|TOK|tps|TPS|tpot|TPOT|[Tt]hroughput")
@@ -166,7 +172,7 @@ class _Run:
         """Check one file; whether it reads a stream."""
         self.num_parsed += 1
         try:
-            module = self.project.module(path, text)
+            module = self._module(path, text)
             source = Source(
                 module,
                 self.instrumented,
@@ -192,6 +198,18 @@ class _Run:
         if source.has_stream:
             self.streaming.add(module.name)
         return source.has_stream
+
+    def _module(self, path: Path, text: SourceText) -> Module:
+        """The parsed file; of a notebook with broken cells, the others."""
+        try:
+            return self.project.module(path, text)
+        except UnreadableError:
+            rest, errors = without_broken_cells(text)
+            if not errors:
+                raise
+        for error in errors:
+            self.note_unreadable(str(path), error, text)
+        return self.project.module(path, rest)
 
     def _note(self, finding: Finding, text: SourceText | None) -> None:
         if text is None:

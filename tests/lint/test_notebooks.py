@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 
@@ -54,6 +55,32 @@ def test_a_cell_beside_does_not_hide_what_follows(
     (project / "x.ipynb").write_text(notebook(cell, COUNTS_CHUNKS))
 
     assert rates(lint) == ["x.ipynb:cell 2:12:22:"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "place"),
+    [
+        ("x = 1\nwhat I found: = 2", "2:6"),
+        ('x = """\n', "1:5"),
+        ("if x:\n", "1:6"),
+        ("  x = 1\n  y = = 2\n", "2:7"),
+        ("x = (\n", "1:5"),
+    ],
+)
+def test_a_cell_that_is_no_python_is_told_of_and_the_others_are_read(
+    project: Path, lint: Lint, cell: str, place: str
+) -> None:
+    (project / "x.ipynb").write_text(
+        notebook("import time", cell, "  z = 1\n", COUNTS_CHUNKS)
+    )
+
+    result = lint("--select", "SPD001", "--output-format", "concise")
+
+    assert [line.partition(" SPD")[::2] for line in result.stdout.splitlines()] == [
+        (f"x.ipynb:cell 2:{place}:", mock.ANY),
+        ("x.ipynb:cell 4:12:22:", mock.ANY),
+    ]
+    assert result.exit_code == 1
 
 
 @pytest.mark.parametrize("magic", ["%%time", "%%capture out", "%%timeit", "%%python"])
