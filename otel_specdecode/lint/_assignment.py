@@ -10,6 +10,7 @@ from otel_specdecode.lint._annotations import made_of
 from otel_specdecode.lint._attributes import write_field
 from otel_specdecode.lint._expressions import combine
 from otel_specdecode.lint._naming import reads_place
+from otel_specdecode.lint._requests import is_true
 from otel_specdecode.lint._values import (
     UNKNOWN,
     Thing,
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     from otel_specdecode.lint._frames import Frame
     from otel_specdecode.lint._machine import Machine
+
+_STREAM = frozenset(("stream",))
 
 
 def assign(machine: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
@@ -75,6 +78,8 @@ def _assign_item(
     base = machine.evaluate(target.value, frame)
     key = machine.evaluate(target.slice, frame)
     if key.texts and not key.tags:
+        if key.texts == _STREAM and is_true(value) and not base.things:
+            base = _opened(machine, target.value, frame) or base
         for text in key.texts:
             if len(key.texts) == 1:
                 machine.label(value.rates, text)
@@ -173,6 +178,9 @@ def _annotated_assign(machine: Machine, node: ast.AnnAssign, frame: Frame) -> bo
 
 
 def _augmented_assign(machine: Machine, node: ast.AugAssign, frame: Frame) -> bool:
+    if frame.per_chunk and _is_one_more(node):
+        machine.evaluate(machine.appending(node), frame)
+        return True
     added = machine.evaluate(node.value, frame)
     counted = None
     if isinstance(node.op, ast.Add):
@@ -188,6 +196,16 @@ def _augmented_assign(machine: Machine, node: ast.AugAssign, frame: Frame) -> bo
                         machine.set_field(thing, key, field)
     _store(machine, node.target, counted, frame)
     return True
+
+
+def _is_one_more(node: ast.AugAssign) -> bool:
+    """Whether this is `received += [chunk]`."""
+    return (
+        isinstance(node.op, ast.Add)
+        and isinstance(node.value, ast.List)
+        and len(node.value.elts) == 1
+        and not isinstance(node.value.elts[0], ast.Starred)
+    )
 
 
 def _incremented(
@@ -240,15 +258,23 @@ def _store(machine: Machine, target: ast.expr, value: Value, frame: Frame) -> No
         base = machine.evaluate(target.value, frame)
         key = machine.evaluate(target.slice, frame)
         if not key.texts or key.tags:
-            if not base.things and isinstance(target.value, ast.Name):
-                thing = machine.thing("dict", (frame.node, target.value.id), frame)
-                thing.open()
-                base = Value(things=frozenset({thing}))
-                assign(machine, target.value, base, frame)
+            if not base.things:
+                base = _opened(machine, target.value, frame) or base
             for thing in base.things:
                 machine.grow(thing, value)
             return
     assign(machine, target, value, frame)
+
+
+def _opened(machine: Machine, place: ast.expr, frame: Frame) -> Value | None:
+    """A dict of which only what is written here is known; `None` for no variable."""
+    if not isinstance(place, ast.Name):
+        return None
+    thing = machine.thing("dict", (frame.node, place.id), frame)
+    thing.open()
+    base = Value(things=frozenset({thing}))
+    assign(machine, place, base, frame)
+    return base
 
 
 ASSIGNMENTS: dict[type[ast.AST], Callable[..., bool]] = {

@@ -70,6 +70,8 @@ def _of_known_kind(base: Value, key: str) -> Value | None:
         return Value(t.IDS)
     if tags & (t.RESPONSE | t.STREAM) and key in {"content", "raw", "stream", "body"}:
         return Value(t.STREAM | t.RESPONSE | strong)
+    if tags & t.RESPONSE and key == "text":
+        return Value(t.CHUNK | strong, steps=base.steps)
     if tags & t.CHUNK and not tags & t.STREAM:
         named = _by_name(key, strong)
         if named is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._attributes import read_field, read_item
 from otel_specdecode.lint._fields import field_name
 from otel_specdecode.lint._iteration import turns_of
+from otel_specdecode.lint._tree import walk
 from otel_specdecode.lint._values import (
     RETURNED,
     UNKNOWN,
@@ -20,7 +22,9 @@ from otel_specdecode.lint._values import (
     join,
     join_all,
     retagged,
+    with_step,
 )
+from otel_specdecode.lint.facts import RateKind
 from otel_specdecode.lint.words import words_of
 
 if TYPE_CHECKING:
@@ -29,6 +33,9 @@ if TYPE_CHECKING:
     from otel_specdecode.lint._frames import Frame
     from otel_specdecode.lint._machine import Machine
 
+_ADDERS = frozenset(("append", "appendleft", "add", "put", "put_nowait"))
+_BOXES = frozenset(("list", "iter"))
+"""Methods that add one entry, and what has them."""
 _USAGE_NAMES = frozenset(
     "usage response_usage token_usage usage_metadata usage_data raw_usage usage_dict "
     "resp_usage llm_usage completion_usage last_usage final_usage chunk_usage".split()
@@ -75,11 +82,60 @@ def _name(machine: Machine, node: ast.Name, frame: Frame) -> Value:
 
 
 def _attribute(machine: Machine, node: ast.Attribute, frame: Frame) -> Value:
-    return read_field(machine, machine.evaluate(node.value, frame), node.attr, frame)
+    base = machine.evaluate(node.value, frame)
+    if (
+        node.attr in _ADDERS
+        and base.things
+        and all(thing.kind in _BOXES for thing in base.things)
+    ):
+        return _adder(machine, node, base, frame)
+    return read_field(machine, base, node.attr, frame)
+
+
+def _adder(machine: Machine, node: ast.Attribute, base: Value, frame: Frame) -> Value:
+    """`received.append` handed on as a callback: a function that adds to this list."""
+    thing = machine.thing("function", node, frame)
+    known = thing.definition
+    if known is None:
+        known = Definition(_adding(node), frame.module)
+    thing.definition = replace(known, receiver=base)
+    return Value(things=frozenset({thing}))
+
+
+def _adding(node: ast.Attribute) -> ast.Lambda:
+    """The function that a list's bound method is."""
+    made = ast.Lambda(
+        ast.arguments([], [ast.arg("box"), ast.arg("item")], None, [], [], None, []),
+        ast.Call(
+            ast.Attribute(ast.Name("box", ast.Load()), node.attr, ast.Load()),
+            [ast.Name("item", ast.Load())],
+            [],
+        ),
+    )
+    for part in walk(made):
+        ast.copy_location(part, node)
+    return made
 
 
 def _subscript(machine: Machine, node: ast.Subscript, frame: Frame) -> Value:
-    return read_item(machine, machine.evaluate(node.value, frame), node.slice, frame)
+    base = machine.evaluate(node.value, frame)
+    entry = read_item(machine, base, node.slice, frame)
+    if entry.tags & t.GAP and base.things and not frame.per_chunk:
+        return _ranked(machine, node, entry, frame)
+    return entry
+
+
+def _ranked(machine: Machine, node: ast.Subscript, gap: Value, frame: Frame) -> Value:
+    """`ordered[int(0.95 * len(ordered))]`: a percentile of gaps, by its place."""
+    if isinstance(node.slice, ast.Constant | ast.Slice):
+        return gap
+    if not machine.evaluate(node.slice, frame).tags & t.COUNT:
+        return gap
+    kind = RateKind.GAP_STATISTIC
+    story = with_step(gap, machine.step(node, frame, kind.value))
+    rates = machine.rate(kind, node, frame, story)
+    kept = gap.tags & (t.SPAN | t.GAP | t.STRONG)
+    return Value(kept, rates=rates | gap.rates, steps=story.steps)
 
 
 def _binary(machine: Machine, node: ast.BinOp, frame: Frame) -> Value:

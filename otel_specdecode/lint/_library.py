@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._attributes import read_field
-from otel_specdecode.lint._expressions import merge
+from otel_specdecode.lint._expressions import combine, merge
 from otel_specdecode.lint._iteration import turns_of
 from otel_specdecode.lint._values import (
     UNKNOWN,
@@ -41,6 +41,7 @@ _CLOCK_PATH = re.compile(
     r"|time\.time|get_event_loop\(\)\.time|get_running_loop\(\)\.time|loop\.time"
     r"|Timestamp\.now|clock|_clock|timer|_now|_time|time)$"
 )
+_OPERANDS = 2
 _TOKENIZE = re.compile(
     r"(?:^|\.)_?(?:tokenize|tokenise|encode_ordinary|encode_batch|encode_plus"
     r"|tokenizer|_tokenizer|tok|batch_encode_plus)$"
@@ -235,6 +236,14 @@ def _progress_bar(machine: Machine, call: Call) -> Value | None:
     return call.args[0]
 
 
+def _divided(machine: Machine, call: Call) -> Value | None:
+    """`operator.truediv(n, seconds)` and `np.divide(n, seconds)`: a division."""
+    if len(call.node.args) < _OPERANDS or len(call.args) != len(call.node.args):
+        return None
+    made = machine.quotient(call.node)
+    return combine(machine, made, call.args[0], call.args[1], call.frame)
+
+
 def _getattr(machine: Machine, call: Call) -> Value | None:
     if len(call.args) < 2 or not call.args[1].texts:
         return None
@@ -269,6 +278,7 @@ FUNCTIONS: dict[str, Callable[[Machine, Call], Value | None]] = {
         "create_up_down_counter tqdm trange".split(),
         _metric,
     ),
+    **dict.fromkeys("truediv floordiv divide true_divide".split(), _divided),
     "getattr": _getattr,
     "loads": _parsed,
     "dumps": _parsed,

@@ -77,9 +77,10 @@ class Machine(Ledger):
         self.globals: dict[Module, Env] = {}
         self.memo: dict[tuple[object, ...], Value] = {}
         self.earlier: dict[tuple[object, ...], Value] = {}
+        self.appends: dict[ast.AugAssign, ast.Call] = {}
         self.called: set[ast.AST] = set()
         self.constants: dict[ast.Constant, Value] = {}
-        self.operations: dict[ast.AugAssign, ast.BinOp] = {}
+        self.operations: dict[ast.AST, ast.BinOp] = {}
         self.called_modules: set[Module] = set()
         self.carriers: set[str] = set()
         self.depth = 0
@@ -193,6 +194,24 @@ class Machine(Ledger):
             left = ast.copy_location(_load(node.target), node.target)
             made = ast.copy_location(ast.BinOp(left, node.op, node.value), node)
             self.operations[node] = made
+        return made
+
+    def appending(self, node: ast.AugAssign) -> ast.Call:
+        """`received.append(x)`, which `received += [x]` is."""
+        made = self.appends.get(node)
+        if made is None:
+            added = node.value.elts if isinstance(node.value, ast.List) else []
+            method = ast.Attribute(_load(node.target), "append", ast.Load())
+            made = ast.Call(ast.copy_location(method, node), added, [])
+            made = self.appends[node] = ast.copy_location(made, node)
+        return made
+
+    def quotient(self, node: ast.Call) -> ast.BinOp:
+        """The division that a call of `truediv` performs."""
+        made = self.operations.get(node)
+        if made is None:
+            made = ast.BinOp(node.args[0], ast.Div(), node.args[1])
+            made = self.operations[node] = ast.copy_location(made, node)
         return made
 
     def imported(self, frame: Frame, base: str, name: str, level: int) -> Value:

@@ -263,13 +263,16 @@ def _values(machine: Machine, call: Call, receiver: Value) -> Value | None:
 
 
 def connection_request(machine: Machine, call: Call) -> Value | None:
-    """`conn.request("POST", ...)` of `http.client`: the response comes later."""
+    """`conn.request("POST", ...)`, `sock.sendall(b"POST ...")`: the answer is later."""
     receiver = call.receiver
-    if call.name != "request" or receiver is None:
+    if receiver is None or not isinstance(call.node.func, ast.Attribute):
         return None
-    if not isinstance(call.node.func, ast.Attribute):
+    if call.name == _sources.SOCKET_CALL:
+        response = _sources.written_request(machine, call)
+    elif call.name == "request":
+        response = _sources.http_response(machine, call)
+    else:
         return None
-    response = _sources.http_response(machine, call)
     if response is not None:
         marked = Value(
             receiver.tags | response.tags,

@@ -184,6 +184,9 @@ def _enumerate(machine: Machine, call: Call) -> Value | None:
     return machine.entries(call.node, call.frame, pair, turns)
 
 
+_COUNTERS = frozenset(("itertools.count()", "count()"))
+
+
 def _zip(machine: Machine, call: Call) -> Value | None:
     if call.unpacked and len(call.node.args) == 1:
         return transposed(machine, call)
@@ -193,7 +196,7 @@ def _zip(machine: Machine, call: Call) -> Value | None:
     for position, (value, node) in enumerate(
         zip(call.args, call.node.args, strict=False)
     ):
-        if value.path in {"itertools.count()", "count()"}:
+        if value.path in _COUNTERS:
             numbered.append(position)
             parts.append(UNKNOWN)
             continue
@@ -341,12 +344,15 @@ def _next(machine: Machine, call: Call) -> Value | None:
     own = machine.call_method(call.args[0], "__next__", call.frame)
     if own is not None:
         return own
+    loop = call.frame.loop
+    if loop is not None and loop.per_chunk and call.args[0].path in _COUNTERS:
+        strong = t.STRONG if call.frame.is_strong else 0
+        return Value(t.COUNT | strong, steps=loop.steps)
     node = call.node.args[0]
     turns = turns_of(machine, call.args[0], node, call.node, call.frame)
     if turns.per_chunk:
         machine.pull(call.frame, strong=turns.strong, steps=turns.elem.steps)
         return turns.elem
-    loop = call.frame.loop
     if loop is not None and looks_like_chunks(call.frame.module, loop.node):
         machine.pull(call.frame, strong=False)
         return Value(t.CHUNK)
@@ -355,7 +361,7 @@ def _next(machine: Machine, call: Call) -> Value | None:
 
 _SAME = (
     "iter_ aiter cast copy deepcopy asdict astuple vars run create_task ensure_future "
-    "wait_for shield run_until_complete closing aclosing islice takewhile dropwhile "
+    "wait_for shield run_until_complete closing aclosing islice "
     "accumulate tee reversed sorted array asarray fromiter Series "
     "as_completed wait timeout enter_context enter_async_context start_soon "
     "run_coroutine_threadsafe call_soon_threadsafe abs track progress st_write wraps "
@@ -406,6 +412,8 @@ SEQUENCES: dict[str, Callable[[Machine, Call], Value | None]] = {
     "bincount": _histogram,
     "filter": _second,
     "filterfalse": _second,
+    "takewhile": _second,
+    "dropwhile": _second,
     "chain": _chain,
     "iter": _iterator,
     "aiter": _iterator,

@@ -14,13 +14,19 @@ from otel_specdecode.lint._fields import field_name, is_false
 from otel_specdecode.lint._functions import PER_CHUNK_CALLBACKS
 from otel_specdecode.lint._iteration import imports_llm_library, is_named_like_a_stream
 from otel_specdecode.lint._services import calls_a_service
-from otel_specdecode.lint._sources import FRAMEWORK_STREAM, HTTP_CALLS, STREAMING_CALLS
+from otel_specdecode.lint._sources import (
+    FRAMEWORK_STREAM,
+    HTTP_CALLS,
+    SOCKET_CALL,
+    STREAMING_CALLS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from otel_specdecode.lint._modules import Module
 
+_SENDERS = HTTP_CALLS | {SOCKET_CALL}
 _OPENERS = STREAMING_CALLS | HTTP_CALLS | {"partial"}
 _ALWAYS = (
     FRAMEWORK_STREAM
@@ -100,7 +106,7 @@ def _opens_one(module: Module) -> bool:
 
 def _may_open(call: ast.Call, *, has_key: bool) -> bool:
     name = field_name(call.func)
-    if name in _ALWAYS or (has_key and name in HTTP_CALLS):
+    if name in _ALWAYS or (has_key and name in _SENDERS):
         return True
     is_opener = name in _OPENERS or isinstance(call.func, ast.Name)
     for keyword in call.keywords:

@@ -77,10 +77,13 @@ HTTP_CALLS = frozenset(
     "post request stream urlopen Request connect_sse aconnect_sse build_request fetch "
     "urlopen send_request put EventSource".split()
 )
+SOCKET_CALL = "sendall"
 _RESPONSES_API = re.compile(r"/responses\b|/messages\b|streamGenerateContent|/converse")
 _NATIVE_API = re.compile(
     r"/api/(?:chat|generate)|/generate|/infer|/invocations|11434/api|/completion\b(?!s)"
 )
+_WRITTEN = re.compile(r"POST \S*/completions HTTP/1")
+_STREAM_KEY = re.compile(r"\bstream[\"']?\s*[:=]\s*[Tt]rue")
 _BASE = re.compile(r"(?:v\d[\w.]*|api|openai)/*$")
 _VERB = re.compile(r"[A-Z]+")
 _ANTHROPIC = re.compile(r"anthropic-version|/v1/messages\b")
@@ -207,6 +210,16 @@ def _streamed_by_flag(call: Call, texts: Iterable[str]) -> Value | None:
     if any(value.tags & t.RESPONSE for value in call.args):
         return Value(t.RESPONSE | t.STRONG)
     return None
+
+
+def written_request(machine: Machine, call: Call) -> Value | None:
+    """The answer to a request that is written out whole and sent by a socket."""
+    texts = " ".join(text for value in call.args for text in value.texts)
+    if not _WRITTEN.search(texts) or not call.frame.module.mentions(_STREAM_KEY):
+        return None
+    machine.has_stream = True
+    step = machine.step(call.node, call.frame, "the stream begins")
+    return Value(t.RESPONSE | t.STRONG, steps=(step,))
 
 
 def _is_probably_openai(call: Call, payload: Value, address: str) -> bool:

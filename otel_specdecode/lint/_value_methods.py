@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint import _formatting
 from otel_specdecode.lint import _tags as t
 from otel_specdecode.lint._iteration import looks_like_chunks, turns_of
 from otel_specdecode.lint._sequences import differences, peak, statistic, summed
-from otel_specdecode.lint._values import UNKNOWN, Value, join_all, retagged
+from otel_specdecode.lint._values import (
+    UNKNOWN,
+    Value,
+    join_all,
+    retagged,
+    with_step,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,6 +23,8 @@ if TYPE_CHECKING:
     from otel_specdecode.lint._frames import Call
     from otel_specdecode.lint._machine import Machine
 
+_MARK = re.compile(r"^\s*data:|\"(?:content|delta|text)\"")
+"""What stands once in every event."""
 _COUNTS = frozenset(("count", "size"))
 _ENCODINGS = frozenset(("utf-8", "utf8", "ascii", "latin-1", "ignore", "replace"))
 
@@ -97,8 +106,17 @@ def _extreme(machine: Machine, call: Call, receiver: Value) -> Value | None:
 
 def _count(machine: Machine, call: Call, receiver: Value) -> Value | None:
     if call.args:
-        return None
+        return _events(machine, call, receiver)
     return machine.count_of(receiver, call.node, call.frame)
+
+
+def _events(machine: Machine, call: Call, receiver: Value) -> Value | None:
+    """`raw.count(b"data: {")`: the events in a piece of the body, or in all of it."""
+    marks = call.args[0].texts
+    if not receiver.tags & (t.CHUNK | t.TEXT) or not any(map(_MARK.search, marks)):
+        return None
+    count = Value(t.COUNT | (receiver.tags & t.STRONG), steps=receiver.steps)
+    return with_step(count, machine.step(call.node, call.frame, "events, counted"))
 
 
 def _aggregate(machine: Machine, call: Call, receiver: Value) -> Value | None:
@@ -170,10 +188,17 @@ def read_one(machine: Machine, call: Call, receiver: Value) -> Value | None:
     return None
 
 
+def _found(_machine: Machine, call: Call, _receiver: Value) -> Value | None:
+    """`re.findall(pattern, text)`: the words of a text."""
+    is_text = any(value.tags & (t.PIECE | t.TEXT) for value in call.args)
+    return Value(t.WORDS) if is_text else None
+
+
 VALUE_METHODS: dict[str, Callable[[Machine, Call, Value], Value | None]] = {
     "copy": _copy,
     "split": _split,
     "rsplit": _split,
+    "findall": _found,
     "startswith": _truth,
     "endswith": _truth,
     "encode": _encode,
@@ -221,5 +246,6 @@ VALUE_METHODS: dict[str, Callable[[Machine, Call, Value], Value | None]] = {
     "readany": read_one,
     "read1": read_one,
     "getresponse": _same,
+    "makefile": _same,
 }
 """By name."""

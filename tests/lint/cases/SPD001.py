@@ -2369,3 +2369,147 @@ def run(client, q):
         rows.append({"at": time.time()})
     df = pl.DataFrame(rows)
     return {"tok_s": df.height / (df["at"].max() - df["at"].min())}  # error: 22
+# --- a list's own method as the callback
+import json, time
+import requests
+
+def stream(url, messages, on_token):
+    body = {"model": "m", "messages": messages, "stream": True}
+    with requests.post(url + "/v1/chat/completions", json=body, stream=True) as answer:
+        for line in answer.iter_lines():
+            if line.startswith(b"data: {"):
+                on_token(json.loads(line[6:])["choices"][0]["delta"].get("content"))
+
+def run(url, messages):
+    received, t0 = [], time.time()
+    stream(url, messages, received.append)
+    print(f"{len(received) / (time.time() - t0):.1f} tok/s")  # error: 14
+# --- near: a list's own method as the callback of what is no stream
+import time
+
+def poll(source):
+    received, t0 = [], time.time()
+    source.on_message(received.append)
+    source.run(10)
+    return {"tokens_per_s": len(received) / (time.time() - t0)}
+# --- near: the callback gets what each event says that it holds
+import json, time
+import requests
+
+def stream(url, messages, on_event):
+    body = {"model": "m", "messages": messages, "stream": True, "return_token_ids": True}
+    with requests.post(url + "/v1/chat/completions", json=body, stream=True) as answer:
+        for line in answer.iter_lines():
+            if line.startswith(b"data: {"):
+                for token in json.loads(line[6:])["choices"][0]["token_ids"]:
+                    on_event(token)
+
+def run(url, messages):
+    received, t0 = [], time.time()
+    stream(url, messages, received.append)
+    print(f"{len(received) / (time.time() - t0):.1f} tok/s")
+# --- a division that is a function, a list that grows by one
+import operator, time
+
+def run(client, q):
+    t0, seen = time.time(), []
+    for ev in client.completions.create(model="m", prompt=q, stream=True):
+        seen += [ev.id]
+    return {"tokens_per_second": operator.truediv(len(seen), time.time() - t0)}  # error: 34
+# --- near: a division that is a function, of the tokens of usage, and a list that grows by one
+import operator, time
+
+def run(client, q):
+    t0, seen = time.time(), []
+    for ev in client.completions.create(model="m", prompt=q, stream=True, stream_options={"include_usage": True}):
+        seen += [ev.id]
+        if ev.usage:
+            tokens = ev.usage.completion_tokens
+    return {"tokens_per_second": operator.truediv(tokens, time.time() - t0), "chunks": len(seen)}
+# --- events counted in pieces of the body, which hold several
+import json, time
+import urllib3
+
+def run(url, prompt):
+    body = json.dumps({"model": "m", "prompt": prompt, "stream": True})
+    answer = urllib3.PoolManager().request("POST", url + "/v1/completions", body=body, preload_content=False)
+    t0, tok = time.perf_counter(), 0
+    for piece in answer.stream():
+        tok += piece.count(b"data: {")
+    return {"tok/s": tok / (time.perf_counter() - t0)}  # error: 22
+# --- near: lines counted in pieces of the body
+import time
+import requests
+
+def run(url, body):
+    t0, lines = time.perf_counter(), 0
+    answer = requests.post(url + "/v1/completions", json={**body, "stream": True}, stream=True)
+    for piece in answer.iter_content(4096):
+        lines += piece.count(b"\n")
+    return {"lines/s": lines / (time.perf_counter() - t0)}
+# --- a request written to a socket, names that say nothing
+import json, socket, time
+
+def run(host, port, prompt):
+    body = json.dumps({"model": "m", "prompt": prompt, "stream": True})
+    sock = socket.create_connection((host, port))
+    sock.sendall(f"POST /v1/completions HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+    t0, got = time.time(), 0
+    for line in sock.makefile("rb"):
+        if line.startswith(b"data:"):
+            got += 1
+    return got / (time.time() - t0)  # error: 12
+# --- near: another request written to a socket
+import socket, time
+
+def run(host, port):
+    sock = socket.create_connection((host, port))
+    sock.sendall(f"GET /events HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    t0, got = time.time(), 0
+    for line in sock.makefile("rb"):
+        if line.startswith(b"data:"):
+            got += 1
+    return got / (time.time() - t0)
+# --- chunks up to the last
+import itertools, time
+
+def run(client, q):
+    t0 = time.time()
+    stream = client.chat.completions.create(model="m", messages=q, stream=True)
+    got = [ev for ev in itertools.takewhile(lambda ev: not ev.choices[0].finish_reason, stream)]
+    print("tok/s", len(got) / (time.time() - t0))  # error: 20
+# --- events counted in a body that was read whole
+import time
+import requests
+
+def run(url, prompt):
+    t0 = time.time()
+    answer = requests.post(url + "/v1/completions", json={"model": "m", "prompt": prompt, "stream": True})
+    n = answer.text.count("data: {")
+    return {"tokens_per_second": n / (time.time() - t0)}  # error: 34
+# --- near: the length of a body that was read whole
+import time
+import requests
+
+def run(url, prompt):
+    t0 = time.time()
+    answer = requests.post(url + "/v1/completions", json={"model": "m", "prompt": prompt, "stream": True})
+    return {"bytes": len(answer.text), "seconds_per_token": (time.time() - t0) / answer.json()["usage"]["completion_tokens"]}
+# --- a number taken from a counter once per chunk
+import itertools, time
+
+def run(client, q):
+    numbers, t0 = itertools.count(1), time.time()
+    for ev in client.chat.completions.create(model="m", messages=q, stream=True):
+        n = next(numbers)
+    return {"tokens_per_s": n / (time.time() - t0)}  # error: 29
+# --- near: a number taken from a counter once per request
+import itertools, time
+
+def run(client, questions):
+    numbers, t0 = itertools.count(1), time.time()
+    for q in questions:
+        n = next(numbers)
+        for ev in client.chat.completions.create(model="m", messages=q, stream=True):
+            print(ev)
+    return {"tokens_per_s": n / (time.time() - t0)}

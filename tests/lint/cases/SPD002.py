@@ -459,3 +459,25 @@ def one(client, q):
         first = first or time.time()
         pieces.append(ev)
     tpots.append((time.time() - first) / (len(pieces) - 1))  # error: 18
+# --- a percentile by its place in the sorted gaps
+import time
+
+def run(client, q):
+    times = []
+    for ev in client.chat.completions.create(model="m", messages=q, stream=True):
+        times.append(time.time())
+    gaps = sorted(b - a for a, b in zip(times, times[1:]))
+    return {"tpot_p95": gaps[int(0.95 * len(gaps))]}  # error: 25
+# --- near: the same, called gaps between chunks, and a percentile of whole requests
+import time
+
+def run(client, questions):
+    times, whole = [], []
+    for q in questions:
+        t0 = time.time()
+        for ev in client.chat.completions.create(model="m", messages=q, stream=True):
+            times.append(time.time())
+        whole.append(time.time() - t0)
+    gaps = sorted(b - a for a, b in zip(times, times[1:]))
+    whole.sort()
+    return {"chunk_gap_p95": gaps[int(0.95 * len(gaps))], "p95_s": whole[int(0.95 * len(whole))]}

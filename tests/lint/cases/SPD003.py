@@ -895,3 +895,25 @@ async def ask(client: httpx.AsyncClient, url, messages, seed):
     async with client.stream("POST", f"{url}/chat/completions", json=body) as answer:  # error: 16
         async for line in answer.aiter_lines():
             yield line
+# --- a caller's body is told to stream, and the answer is read here
+import aiohttp
+async def ask(url, body):
+    body["stream"] = True
+    async with aiohttp.ClientSession() as http, http.post(f"{url}/v1/chat/completions", json=body) as answer:  # error: 49
+        async for line in answer.content:
+            print(line)
+# --- near: a caller's body is told to stream, and the answer is handed through
+import aiohttp
+async def forward(url, body):
+    body["stream"] = True
+    async with aiohttp.ClientSession() as http, http.post(f"{url}/v1/chat/completions", json=body) as answer:
+        async for line in answer.content:
+            yield line
+# --- near: a caller's body is told to stream and to report usage
+import aiohttp
+async def ask(url, body):
+    body["stream"] = True
+    body["stream_options"] = {"include_usage": True}
+    async with aiohttp.ClientSession() as http, http.post(f"{url}/v1/chat/completions", json=body) as answer:
+        async for line in answer.content:
+            print(line)
