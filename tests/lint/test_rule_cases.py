@@ -58,9 +58,12 @@ def test_a_rule_fires_exactly_where_its_cases_say(
     assert name.startswith("near:") is not bool(expected(text))
 
 
+NO_CORPUS = {"SPD004", "SPD005", "SPD006"}
+
+
 @pytest.mark.parametrize("code", sorted(BY_CODE))
 def test_every_rule_has_firing_and_silent_cases(code: str) -> None:
     firing = [bool(expected(text)) for c, _, text in PROGRAMS if c == code]
 
-    assert firing.count(True) >= 4
-    assert firing.count(False) >= 2
+    assert firing.count(True) >= (15 if code in NO_CORPUS else 4)
+    assert firing.count(False) >= (15 if code in NO_CORPUS else 2)
