@@ -164,7 +164,7 @@ def is_safe(request: Request) -> bool:
     """Whether the chunk that brings usage cannot trip the code that reads it.
 
     Safe only if the loops that read the stream are known and none of them takes
-    `choices[0]` without looking. A file with such an index anywhere is not trusted.
+    a choice without looking. A file that does so anywhere is not trusted.
     """
     if not request.loops:
         return False
@@ -172,29 +172,34 @@ def is_safe(request: Request) -> bool:
     if module.is_guarded is None:
         module.is_guarded = all(
             _has_guard(node, module)
-            for node in module.nodes.get(ast.Subscript, ())
-            if _is_first_choice(node)
+            for kind in (ast.Subscript, ast.Assign, ast.Call)
+            for node in module.nodes.get(kind, ())
+            if _needs_a_choice(node)
         )
     return module.is_guarded
 
 
-def _is_first_choice(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Subscript)
-        and isinstance(node.slice, ast.Constant)
-        and node.slice.value in {0, -1}
-        and _is_choices(node.value)
-    )
+def _needs_a_choice(node: ast.AST) -> bool:
+    """`choices[0]`, `(choice,) = choices` and `choices.pop()` fail on none."""
+    match node:
+        case ast.Subscript(value=value, slice=index):
+            return not isinstance(index, ast.Slice) and _is_choices(value)
+        case ast.Assign(targets=[ast.Tuple() | ast.List()], value=value):
+            return _is_choices(value)
+        case ast.Call(func=ast.Attribute(value=value, attr="pop")):
+            return _is_choices(value)
+        case _:
+            return False
 
 
 def _is_choices(node: ast.expr) -> bool:
-    if isinstance(node, ast.Attribute):
-        return node.attr == "choices"
-    return (
-        isinstance(node, ast.Subscript)
-        and isinstance(node.slice, ast.Constant)
-        and node.slice.value == "choices"
-    )
+    match node:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name == "choices"
+        case ast.Subscript(slice=ast.Constant(value=name)):
+            return name == "choices"
+        case _:
+            return False
 
 
 def _has_guard(node: ast.AST, module: Module) -> bool:
@@ -237,6 +242,8 @@ def _tests_choices(test: ast.expr) -> bool:
         return _tests_choices(test.values[0])
     if isinstance(test, ast.UnaryOp):
         return _tests_choices(test.operand)
+    if isinstance(test, ast.NamedExpr):
+        return _tests_choices(test.value)
     if isinstance(test, ast.Compare):
         return _tests_choices(test.left)
     if isinstance(test, ast.Call):

@@ -311,6 +311,25 @@ def test_what_was_written_to_a_file_meanwhile_is_not_lost(
         ("for c in stream:\n    print(c.choices[0] if c.choices else '')\n", True),
         (BARE_LOOP, False),
         ("for c in stream:\n    if c.id:\n        print(c.choices[0])\n", False),
+        ("for c in stream:\n    print(c.choices[i])\n", False),
+        ("for c in stream:\n    (choice,) = c.choices\n", False),
+        ("for c in stream:\n    choice = c.choices.pop()\n", False),
+        ("for c in stream:\n    choices = c.choices\n    print(choices[0])\n", False),
+        (
+            (
+                "for c in stream:\n    choices = c.choices\n"
+                "    if len(choices) < 1:\n        continue\n    print(choices[0])\n"
+            ),
+            True,
+        ),
+        (
+            (
+                "for c in stream:\n    if choices := c.choices:\n"
+                "        print(choices[0])\n"
+            ),
+            True,
+        ),
+        ("for c in stream:\n    print(c.choices[:1])\n", True),
         ("", False),
         ("consume(stream)\n", False),
     ],
