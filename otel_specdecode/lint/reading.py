@@ -102,7 +102,9 @@ def decode(path: str, data: bytes) -> SourceText:
     encoding = "utf-8"
     try:
         # The usual case, without looking for a declaration line by line.
-        if data.startswith(b"\xef\xbb\xbf") or b"coding" in data[:400]:
+        second_end = data.find(b"\n", data.find(b"\n") + 1)
+        head = data[: max(second_end, 400)]
+        if data.startswith(b"\xef\xbb\xbf") or b"coding" in head:
             encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return SourceText(path=path, text=data.decode(encoding), encoding=encoding)
     except (SyntaxError, LookupError) as error:

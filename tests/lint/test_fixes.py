@@ -204,9 +204,13 @@ def test_line_endings_and_encoding_are_kept(
     )
 
 
-def test_a_declared_encoding_is_written_back(project: Path, lint: Lint) -> None:
+@pytest.mark.parametrize("first", ["", f"#{' long' * 99}\n"])
+def test_a_declared_encoding_is_written_back(
+    project: Path, lint: Lint, first: str
+) -> None:
     text = (
-        '# -*- coding: latin-1 -*-\nx = "é"\nclient.completions.create(stream=True)\n'
+        f"{first}# -*- coding: latin-1 -*-\n"
+        'x = "é"\nclient.completions.create(stream=True)\n'
     )
     file = project / "bench.py"
     file.write_bytes(text.encode("latin-1"))
