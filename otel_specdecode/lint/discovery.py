@@ -64,7 +64,12 @@ def _walk(top: Path, settings: Settings) -> Iterator[Path]:
             return True
         return ignore is not None and ignore.covers(path, is_directory=is_directory)
 
-    for directory, subdirectories, files in os.walk(top):
+    closed: list[Path] = []
+
+    def note(error: OSError) -> None:
+        closed.append(Path(error.filename))
+
+    for directory, subdirectories, files in os.walk(top, onerror=note):
         here = Path(directory)
         if ignore is not None:
             ignore.enter(here)
@@ -78,6 +83,7 @@ def _walk(top: Path, settings: Settings) -> Iterator[Path]:
                 file = here / name
                 if not is_skipped(file, is_directory=False) and _can_be_read(file):
                     yield file
+    yield from closed  # directories that cannot be listed: reading them tells why
 
 
 def _can_be_read(file: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from threading import Thread
@@ -106,6 +107,24 @@ def test_a_broken_link_is_reported(project: Path, lint: Lint) -> None:
     result = lint("--output-format", "concise")
 
     assert result.stdout == "gone.py:1:1: SPD000 No such file or directory\n"
+
+
+def test_a_directory_that_cannot_be_listed_is_reported(
+    project: Path, lint: Lint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "closed").mkdir()
+    scandir = os.scandir
+
+    def refuse(path: str) -> object:
+        if os.fspath(path).endswith("closed"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    result = lint("--output-format", "concise")
+
+    assert result.exit_code == 1
+    assert result.stdout.startswith("closed:1:1: SPD000 ")
 
 
 def test_a_pipe_in_a_directory_is_not_waited_for(project: Path, lint: Lint) -> None:
