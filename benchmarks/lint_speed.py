@@ -32,7 +32,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint.discovery import find_files
-from otel_specdecode.lint.registry import RULES
+from otel_specdecode.lint.registry import all_rules
 from otel_specdecode.lint.run import lint_files, lint_text
 from otel_specdecode.lint.settings import Settings
 
@@ -78,7 +78,7 @@ def needs_parsing(files: list[Path]) -> list[Path]:
     kept: list[Path] = []
     for file in files:
         text = file.read_text(encoding="utf-8", errors="replace")
-        if any(rule.is_default and rule.may_apply(text) for rule in RULES):
+        if any(rule.is_default and rule.may_apply(text) for rule in all_rules()):
             kept.append(file)
     return kept
 

@@ -23,24 +23,24 @@ def command(
     pages: Path | None,
 ) -> None:
     """Explain lint rules, such as SPD001."""
-    from otel_specdecode.lint.registry import BY_CODE, RULES
+    from otel_specdecode.lint.registry import CODES, all_rules
 
     if pages is not None:
         pages.mkdir(parents=True, exist_ok=True)
-        for rule in RULES:
+        for rule in all_rules():
             page = pages / f"{rule.code}.md"
             page.write_text(rule.documentation, encoding="utf-8")
         return
     if list_all or not codes:
-        for rule in RULES:
+        for rule in all_rules():
             state = "" if rule.is_default else "  (off by default)"
             click.echo(f"{rule.code}  {rule.summary}{state}")
         return
-    unknown = [code for code in codes if code.upper() not in BY_CODE]
+    asked = [code.upper() for code in codes]
+    unknown = [code for code in codes if code.upper() not in CODES]
     if unknown:
-        known = ", ".join(BY_CODE)
+        known = ", ".join(CODES)
         click.echo(f"error: unknown rule {unknown[0]!r}; known are {known}", err=True)
         context.exit(2)
-    click.echo(
-        "\n".join(BY_CODE[code.upper()].documentation for code in codes), nl=False
-    )
+    pages_of = {rule.code: rule.documentation for rule in all_rules()}
+    click.echo("\n".join(pages_of[code] for code in asked), nl=False)

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, ClassVar
 
 from otel_specdecode.lint._modules import Module
-from otel_specdecode.lint.registry import RULES
+from otel_specdecode.lint.registry import CODES, all_rules, is_default
 from otel_specdecode.lint.source import Source
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Plugin:
     @classmethod
     def add_options(cls, manager: OptionManager) -> None:
         """Add our option, and switch off what is off by default."""
-        manager.extend_default_ignore([r.code for r in RULES if not r.is_default])
+        manager.extend_default_ignore([code for code in CODES if not is_default(code)])
         manager.add_option(
             "--specdecode-assume-instrumented",
             default=False,
@@ -58,7 +58,7 @@ class Plugin:
 
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """Findings as flake8 takes them: line, 0-based column, text, plugin."""
-        rules = [rule for rule in RULES if rule.may_apply(self._text)]
+        rules = [rule for rule in all_rules() if rule.may_apply(self._text)]
         if not rules:
             return
         module = Module(self._path, self._tree, self._text)

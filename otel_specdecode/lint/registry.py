@@ -1,4 +1,8 @@
-"""The rules, in the order of their codes."""
+"""The rules, in the order of their codes.
+
+A rule's module is imported when the rule is first asked for: the check at run time
+needs two of them, in programs that never asked for a linter.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +11,17 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from importlib import import_module
 
 from otel_specdecode.lint.findings import Finding
-from otel_specdecode.lint.rules import (
-    spd001,
-    spd002,
-    spd003,
-    spd004,
-    spd005,
-    spd006,
-    spd901,
-    spd902,
-    spd903,
-    spd904,
-)
 from otel_specdecode.lint.source import Source
 
-if TYPE_CHECKING:
-    from types import ModuleType
-
-
+CODES = (
+    "SPD001", "SPD002", "SPD003", "SPD004", "SPD005", "SPD006",
+    "SPD901", "SPD902", "SPD903", "SPD904",
+)  # fmt: skip
 DOCS = "https://github.com/otel-specdecode/otel-specdecode/blob/main/docs/lint/rules"
+_OF_TEXT = ("SPD901",)
 UNREADABLE = "SPD000"
 """Code of the finding for a file that is not readable as Python."""
 
@@ -103,18 +96,22 @@ class Rule:
         return f"{DOCS}/{self.code}.md"
 
 
-def _rule(
-    module: ModuleType, *, may_apply: Callable[[str], bool] = reads_a_stream
-) -> Rule:
-    code: str = module.CODE
+@lru_cache
+def rule_of(code: str) -> Rule | None:
+    """The rule of a code; `None` where there is none."""
+    if code not in CODES:
+        return None
+    module = import_module(f"otel_specdecode.lint.rules.{code.lower()}")
     name: str = module.NAME
+    usually = measures_text if code in _OF_TEXT else reads_a_stream
+    may_apply: Callable[[str], bool] = getattr(module, "may_apply", usually)
     summary, _, body = (inspect.getdoc(module) or "").partition("\n")
     return Rule(
         code=code,
         name=name,
         summary=summary.rstrip("."),
         documentation=f"# {summary.rstrip('.')} ({code})\n\n`{name}`\n{body}\n",
-        is_default=not code.startswith("SPD9"),
+        is_default=is_default(code),
         may_apply=may_apply,
         # Text is measured in answers that come whole, too.
         needs_stream=may_apply is not measures_text,
@@ -122,25 +119,19 @@ def _rule(
     )
 
 
-RULES: tuple[Rule, ...] = (
-    _rule(spd001),
-    _rule(spd002),
-    _rule(spd003),
-    _rule(spd004, may_apply=spd004.may_apply),
-    _rule(spd005, may_apply=spd005.may_apply),
-    _rule(spd006, may_apply=spd006.may_apply),
-    _rule(spd901, may_apply=measures_text),
-    _rule(spd902),
-    _rule(spd903),
-    _rule(spd904, may_apply=spd904.may_apply),
-)
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule."""
+    return tuple(rule for code in CODES if (rule := rule_of(code)))
 
-BY_CODE = {rule.code: rule for rule in RULES}
+
+def is_default(code: str) -> bool:
+    """Whether a rule is on unless it is ignored."""
+    return not code.startswith("SPD9")
 
 
 def known_prefix(code: str) -> bool:
     """Whether an option's value names at least one rule."""
-    return any(is_meant(rule.code, code) for rule in RULES)
+    return any(is_meant(known, code) for known in CODES)
 
 
 def can_be_ignored(code: str) -> bool:
@@ -178,11 +169,11 @@ def _selected(
         ]
         return max(lengths, default=-1)
 
-    rules: list[Rule] = []
-    for rule in RULES:
-        wanted = max(reach(rule.code, chosen), reach(rule.code, added))
-        if not chosen and rule.is_default:
+    rules: list[Rule | None] = []
+    for code in CODES:
+        wanted = max(reach(code, chosen), reach(code, added))
+        if not chosen and is_default(code):
             wanted = max(wanted, 0)
-        if wanted > reach(rule.code, dropped):
-            rules.append(rule)
-    return tuple(rules)
+        if wanted > reach(code, dropped):
+            rules.append(rule_of(code))
+    return tuple(rule for rule in rules if rule)

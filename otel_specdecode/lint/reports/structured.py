@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from otel_specdecode.lint._modules import split_lines
-from otel_specdecode.lint.registry import BY_CODE, RULES, UNREADABLE
+from otel_specdecode.lint.registry import UNREADABLE, all_rules, rule_of
 
 if TYPE_CHECKING:
     from otel_specdecode.lint.findings import Edit, Finding
@@ -44,7 +44,7 @@ def as_json(report: Report) -> str:
 
 
 def _entry(finding: Finding, report: Report) -> dict[str, Any]:
-    rule = BY_CODE.get(finding.code)
+    rule = rule_of(finding.code)
     source = report.texts.get(finding.path)
     fix = None
     if finding.fix is not None and source is not None:
@@ -111,7 +111,7 @@ def as_sarif(report: Report, version: str) -> str:
             "properties": {"tags": ["speculative-decoding", "measurement"]},
             "defaultConfiguration": {"level": "warning", "enabled": rule.is_default},
         }
-        for rule in RULES
+        for rule in all_rules()
     ]
     rules.append(
         {

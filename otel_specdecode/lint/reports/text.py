@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint._modules import split_lines
-from otel_specdecode.lint.registry import BY_CODE
+from otel_specdecode.lint.registry import all_rules, rule_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ def _block(finding: Finding, report: Report, paint: object) -> Iterator[str]:
     marks = "^" * max(1, last - finding.column)
     yield f"{gutter} {' ' * (finding.column - 1)}{style(marks, _RED)}"
     yield from _story(finding, report, style, gutter)
-    rule = BY_CODE.get(finding.code)
+    rule = rule_of(finding.code)
     if finding.fix is not None:
         kind = "--fix" if finding.fix.is_safe else "--unsafe-fixes"
         yield f"{gutter} {style('fix:', _CYAN)} {finding.fix.title} ({kind})"
@@ -98,7 +98,7 @@ def statistics(report: Report) -> str:
     counts: dict[str, int] = {}
     for finding in report.findings:
         counts[finding.code] = counts.get(finding.code, 0) + 1
-    names = {code: rule.name for code, rule in BY_CODE.items()}
+    names = {rule.code: rule.name for rule in all_rules()}
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return "".join(
         f"{count:5d}  {code}  {names.get(code, 'unreadable')}\n" for code, count in rows
