@@ -384,8 +384,8 @@ async def observed_request_async(
         try:
             try:
                 attempt_or(exchange.give_up, "entering a request", exchange.enter)
-                edited = exchange.request_options
                 keywords["stream_cls"] = exchange.stream_cls
+                edited = exchange.request_options
                 sent = send(cast_to, edited, *positional, **keywords)
                 result = await context.in_turns(exchange, sent)
             finally:

@@ -73,6 +73,11 @@ def is_zero(node: ast.expr | None) -> bool:
     )
 
 
+def is_none(node: ast.expr | None) -> bool:
+    """Whether an expression is written `None`."""
+    return isinstance(node, ast.Constant) and node.value is None
+
+
 def is_false(node: ast.expr) -> bool:
     """Whether an expression is a constant that is false: `False`, `None`, `0`."""
     return isinstance(node, ast.Constant) and not node.value

@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from otel_specdecode.lint._fields import field_name, is_zero
+from otel_specdecode.lint._fields import field_name, is_none, is_zero
 from otel_specdecode.lint._naming import names_in
 from otel_specdecode.lint._tree import walk
 from otel_specdecode.lint.source import Source
@@ -204,7 +204,7 @@ def _is_present(test: ast.expr, field: str) -> bool:
         case ast.BoolOp(op=ast.And(), values=values):
             return any(_is_present(each, field) for each in values)
         case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[right]):
-            return field_name(left) in {field, *_SIBLINGS} and _is_none(right)
+            return field_name(left) in {field, *_SIBLINGS} and is_none(right)
         case ast.Compare(left=ast.Constant(value=key), ops=[ast.In()]):
             return key == field or key in _SIBLINGS
         case ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=key)]):
@@ -238,16 +238,12 @@ def _is_missing(test: ast.expr, field: str) -> bool:
 def _counted(test: ast.expr) -> str:
     """The field that a test says is `None`; empty for other tests."""
     match test:
-        case ast.Compare(left=left, ops=[ast.Is()], comparators=[right]) if _is_none(
+        case ast.Compare(left=left, ops=[ast.Is()], comparators=[right]) if is_none(
             right
         ):
             return field_name(left)
         case _:
             return ""
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _is_positive(source: Source, test: ast.expr, name: str, depth: int = 0) -> bool:

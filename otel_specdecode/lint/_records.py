@@ -7,7 +7,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from otel_specdecode.lint._fields import field_name, owner_of
+from otel_specdecode.lint._fields import field_name, is_none, owner_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -204,7 +204,7 @@ def _fields_of(owner: ast.ClassDef) -> Iterator[tuple[str, bool]]:
             ):
                 yield (
                     name,
-                    _is_number(said) and not owner.keywords and not _is_none(default),
+                    _is_number(said) and not owner.keywords and not is_none(default),
                 )
             case ast.FunctionDef(name=name, returns=ast.expr() as said) if (
                 "property" in map(field_name, node.decorator_list)
@@ -221,7 +221,7 @@ def _fields_made_by(init: ast.FunctionDef) -> Iterator[tuple[str, bool]]:
     for node in init.body:
         match node:
             case ast.AnnAssign(target=ast.Attribute(attr=name), annotation=said):
-                yield name, _is_number(said) and not _is_none(node.value)
+                yield name, _is_number(said) and not is_none(node.value)
             case ast.Assign(
                 targets=[ast.Attribute(attr=name)],
                 value=ast.Constant(value=int() | float()),
@@ -229,10 +229,6 @@ def _fields_made_by(init: ast.FunctionDef) -> Iterator[tuple[str, bool]]:
                 yield name, True
             case _:
                 pass
-
-
-def _is_none(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _annotations_of(owner: ast.ClassDef, field: str) -> Iterator[ast.expr]:

@@ -96,11 +96,18 @@ class Rule:
         return f"{DOCS}/{self.code}.md"
 
 
-@lru_cache
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule."""
+    return tuple(map(_rule, CODES))
+
+
 def rule_of(code: str) -> Rule | None:
     """The rule of a code; `None` where there is none."""
-    if code not in CODES:
-        return None
+    return _rule(code) if code in CODES else None
+
+
+@lru_cache
+def _rule(code: str) -> Rule:
     module = import_module(f"otel_specdecode.lint.rules.{code.lower()}")
     name: str = module.NAME
     usually = measures_text if code in _OF_TEXT else reads_a_stream
@@ -117,11 +124,6 @@ def rule_of(code: str) -> Rule | None:
         needs_stream=may_apply is not measures_text,
         check=module.check,
     )
-
-
-def all_rules() -> tuple[Rule, ...]:
-    """Every rule."""
-    return tuple(rule for code in CODES if (rule := rule_of(code)))
 
 
 def is_default(code: str) -> bool:
@@ -169,11 +171,11 @@ def _selected(
         ]
         return max(lengths, default=-1)
 
-    rules: list[Rule | None] = []
+    rules: list[Rule] = []
     for code in CODES:
         wanted = max(reach(code, chosen), reach(code, added))
         if not chosen and is_default(code):
             wanted = max(wanted, 0)
         if wanted > reach(code, dropped):
-            rules.append(rule_of(code))
-    return tuple(rule for rule in rules if rule)
+            rules.append(_rule(code))
+    return tuple(rules)

@@ -13,7 +13,6 @@ import pytest
 from callers import CHAT_CALLERS, Caller, shown
 from opentelemetry import trace
 from scripted_wire import (
-    BASE_URL,
     DONE,
     Wire,
     answer,
@@ -61,6 +60,14 @@ async def test_tasks_that_share_a_context_do_not_mix(
     assert len(telemetry.spans) == 10
 
 
+def over(transport: Any, caller: Caller, telemetry: Telemetry | None) -> Any:
+    """A client whose requests go by a transport; wrapped where there is telemetry."""
+    kind = httpx2.AsyncClient if caller.is_async else httpx2.Client
+    wire = Wire(answer)
+    client = caller.bare(wire) if telemetry is None else caller.wrapped(wire, telemetry)
+    return client.with_options(http_client=kind(transport=transport))
+
+
 class Embedding(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     """Asks for an embedding before each answer, as a cache by meaning does."""
 
@@ -99,10 +106,7 @@ async def test_an_unobserved_call_inside_of_a_call_is_no_attempt_of_it(
     caller: Caller, telemetry: Telemetry
 ) -> None:
     transport = Embedding()
-    kind = httpx2.AsyncClient if caller.is_async else httpx2.Client
-    client = caller.wrapped(Wire(answer), telemetry).with_options(
-        http_client=kind(transport=transport)
-    )
+    client = over(transport, caller, telemetry)
     transport.client = client
     await caller.done(client.embeddings.create(model="by-meaning", input="count"))
     with otel_specdecode.capture() as records:
@@ -143,13 +147,7 @@ def test_a_thread_that_reads_while_another_does_ends_nothing(
     refused: list[tuple[str, str, str]] = []
     for wrapped in (False, True):
         body = Gated()
-        client = openai.OpenAI(
-            base_url=BASE_URL,
-            api_key="sk-test",
-            http_client=httpx2.Client(transport=httpx2.MockTransport(body)),
-        )
-        if wrapped:
-            otel_specdecode.wrap(client, **telemetry.providers)
+        client = over(httpx2.MockTransport(body), SYNC, telemetry if wrapped else None)
         stream = client.chat.completions.create(**SYNC.request(stream=True))
         assert len([next(stream), next(stream)]) == 2
         thread = threading.Thread(target=next, args=(stream,))
@@ -171,13 +169,7 @@ async def test_a_task_that_reads_while_another_does_ends_nothing(
     refused: list[tuple[str, str, str]] = []
     for wrapped in (False, True):
         body = Gated()
-        client = openai.AsyncOpenAI(
-            base_url=BASE_URL,
-            api_key="sk-test",
-            http_client=httpx2.AsyncClient(transport=httpx2.MockTransport(body)),
-        )
-        if wrapped:
-            otel_specdecode.wrap(client, **telemetry.providers)
+        client = over(httpx2.MockTransport(body), ASYNC, telemetry if wrapped else None)
         stream = await ASYNC.stream(client)
         await ASYNC.read(stream, most=2)
         task = asyncio.ensure_future(anext(stream))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otel_specdecode.lint._modules import split_lines
-from otel_specdecode.lint.registry import all_rules, rule_of
+from otel_specdecode.lint.registry import rule_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,11 +98,13 @@ def statistics(report: Report) -> str:
     counts: dict[str, int] = {}
     for finding in report.findings:
         counts[finding.code] = counts.get(finding.code, 0) + 1
-    names = {rule.code: rule.name for rule in all_rules()}
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return "".join(
-        f"{count:5d}  {code}  {names.get(code, 'unreadable')}\n" for code, count in rows
-    )
+    return "".join(f"{count:5d}  {code}  {_name_of(code)}\n" for code, count in rows)
+
+
+def _name_of(code: str) -> str:
+    rule = rule_of(code)
+    return "unreadable" if rule is None else rule.name
 
 
 def summary(report: Report) -> str:
